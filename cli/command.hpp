@@ -1,0 +1,35 @@
+// What every command file shares. A command is one file with add_NAME(app, session): options in, one answer out.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace napkin::cli {
+
+enum class OutputFormat : std::uint8_t { table, md, csv, json };
+
+// Filled by the command's callback. Exit codes: 0 answered, 1 nothing feasible or outside tolerance, 2 bad input.
+struct Session {
+  int exit_code = 0;
+};
+
+// Adds --format table|md|csv|json to a command.
+void add_format(CLI::App& command, OutputFormat& format);
+// Writes to stdout; a closed pipe is success, a failed write is InputError.
+void print(const std::string& text);
+// Writes "napkin: note" to stderr.
+void note(const std::string& text);
+
+void add_plan(CLI::App& app, Session& session);
+void add_predict(CLI::App& app, Session& session);
+void add_compare(CLI::App& app, Session& session);
+void add_params(CLI::App& app, Session& session);
+void add_flops(CLI::App& app, Session& session);
+void add_memory(CLI::App& app, Session& session);
+void add_collective(CLI::App& app, Session& session);
+void add_pipeline(CLI::App& app, Session& session);
+void add_hw(CLI::App& app, Session& session);
+void add_models(CLI::App& app, Session& session);
+void add_frameworks(CLI::App& app, Session& session);
+
+}  // namespace napkin::cli

@@ -1,0 +1,105 @@
+// What a machine is: one accelerator, and the tiers of network that join many. Read by hardware_input.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/constant.hpp"
+
+namespace napkin {
+
+// Number formats a matrix unit computes in. A recipe (mxfp8, block-scaled fp8, nvfp4) is a model/frameworks matter.
+enum class Format : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8 };
+inline constexpr std::size_t format_count = 9;
+inline constexpr std::array<std::string_view, format_count> format_names{"fp64", "fp32", "tf32", "fp16", "bf16",
+                                                                         "fp8",  "fp6",  "fp4",  "int8"};
+[[nodiscard]] std::string_view to_string(Format f);
+
+// The two rates a matrix unit reaches: `sustained` under a long training step (clock and power limits included),
+// `burst` in a short benchmark; both as a fraction of the dense peak.
+struct MatrixRate {
+  std::optional<Constant<Scalar>> sustained, burst;
+};
+
+// Constants of the GEMM model (model/kernel/gemm.hpp).
+struct GemmConstants {
+  std::array<std::optional<MatrixRate>, format_count> rate;
+  Constant<Scalar> prologue_k;           // k-elements of pipeline fill and epilogue per tile
+  Constant<Seconds> floor;               // shortest kernel
+  Constant<Scalar> memory_fraction;      // of memory bandwidth a GEMM's operands stream at
+  std::vector<std::pair<int, int>> tiles;  // output tiles the library may pick, m × n
+};
+
+// One attention kernel (flash-attention 2, 3, cuDNN, ...): model/kernel/attention.hpp.
+// rate(s) = fraction · peak · s / (s + half_sequence), by head dimension.
+struct AttentionConstants {
+  struct Rate {
+    Constant<Scalar> forward, backward;  // fraction of the dense peak
+  };
+  std::map<int, Rate> by_head_dim;  // nearest key not above the head dimension, else the smallest
+  Constant<Scalar> half_sequence;
+  Constant<Seconds> floor;
+};
+
+// Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.hpp
+struct ElementwiseConstants {
+  Constant<Scalar> memory_fraction;
+  Constant<Seconds> floor;
+};
+
+struct Accelerator {
+  std::string name;          // catalog name, "h100-sxm"
+  std::string title;         // "NVIDIA H100 SXM5 80GB"
+  std::string vendor;
+  std::string generation;    // tuning tables are keyed by it: "hopper", "blackwell", "tpu-v5p", ...
+  std::array<std::optional<Constant<FlopsPerSecond>>, format_count> peak;  // dense, no sparsity
+  Constant<Bytes> capacity;                  // what the driver reports as usable
+  Constant<BytesPerSecond> memory_bandwidth;
+  std::optional<Constant<Bytes>> l2;
+  Constant<Scalar> units;                    // SMs, CUs or matrix units: what tiles are spread over
+  std::optional<Constant<Hertz>> clock;
+  std::optional<Constant<Watts>> power;
+  std::optional<Constant<Scalar>> price_per_hour;  // US dollars, typical cloud
+  Constant<Seconds> launch;                  // host time to launch one kernel (eager)
+  Constant<BytesPerSecond> host_bandwidth;   // to host memory, one direction
+  GemmConstants gemm;
+  std::map<std::string, AttentionConstants, std::less<>> attention;  // by kernel name: "fa2", "fa3", "cudnn", ...
+  ElementwiseConstants elementwise;
+};
+
+// One level of the network. Tiers are ordered from the inside out; `size` counts accelerators reachable without
+// leaving the tier; bandwidths are per accelerator, one direction.
+struct Tier {
+  enum class Topology : std::uint8_t { switched, mesh, ring, torus, host };
+  std::string name;                          // "nvlink", "rail", "spine", "ici", "dcn"
+  Topology topology = Topology::switched;
+  long long size = 0;                        // accelerators in one domain of this tier; 0 = unbounded
+  Constant<BytesPerSecond> bandwidth;        // nominal, per accelerator, one direction, before oversubscription
+  Constant<Scalar> efficiency;               // achievable share of nominal for large messages
+  Constant<Seconds> latency;                 // one hop, software included
+  std::optional<Constant<Scalar>> oversubscription;  // ≥ 1
+  std::optional<Constant<Scalar>> nics;      // network interfaces per node (outer tiers)
+  bool rail_optimised = false;
+  bool in_network_reduction = false;         // NVLS, SHARP
+  std::vector<int> dims;                     // torus: length of each axis
+  std::vector<bool> wraps;                   // torus: whether the axis closes
+  bool bidirectional = true;                 // torus: links used both ways at once
+};
+
+struct Network {
+  std::vector<Tier> tiers;
+  int node_size = 8;  // accelerators that share a host
+};
+
+struct Hardware {
+  Accelerator accelerator;
+  Network network;
+  std::vector<std::string> aliases;
+  std::string origin;  // "catalog" or the file's path
+};
+
+}  // namespace napkin

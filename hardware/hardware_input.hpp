@@ -1,0 +1,21 @@
+// Hardware files → Hardware. The catalog is compiled in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/hardware.hpp"
+#include "model/input/document_input.hpp"
+
+namespace napkin {
+
+// "h100.json" | "h100" | "./mine.json": a path that exists wins, else the catalog by name or alias (".json" optional).
+// An unknown name is refused with the closest one.
+[[nodiscard]] Hardware read_hardware(const std::string& what);
+[[nodiscard]] Hardware read_hardware(const Document& file);
+[[nodiscard]] std::vector<std::string> catalog_names();
+[[nodiscard]] std::optional<std::string> catalog_text(std::string_view name_or_alias);  // the file, verbatim
+
+}  // namespace napkin

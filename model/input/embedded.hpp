@@ -1,0 +1,18 @@
+// Files compiled into the binary by cmake/Embed.cmake.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace napkin::embedded {
+
+struct File {
+  std::string_view name;  // file name without its last suffix
+  std::string_view text;
+};
+
+std::span<const File> hardware_catalog();   // hardware/catalog/*.json
+std::span<const File> model_presets();      // model/transformer/presets/*.json
+std::span<const File> framework_profiles(); // model/frameworks/*.json
+
+}  // namespace napkin::embedded

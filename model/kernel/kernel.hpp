@@ -1,0 +1,62 @@
+// Roofline: one operator → seconds on one accelerator.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "hardware/hardware.hpp"
+#include "model/constant.hpp"
+
+namespace napkin {
+
+// Training runs at the sustained rate; a short benchmark at the burst rate (clocks not yet limited by power).
+enum class Regime : std::uint8_t { sustained, burst };
+enum class Pass : std::uint8_t { forward, backward };
+
+template <class K>
+struct KernelCost {
+  SecondsT<K> time{};
+  FlopsT<K> flops{};  // executed
+  BytesT<K> bytes{};  // to and from device memory
+};
+
+// C[m,n] += A[m,k]·B[k,n], `count` of them in one kernel (batched or grouped; 1 for a plain GEMM).
+template <class K>
+struct GemmShape {
+  ScalarT<K> m, n, k;
+  ScalarT<K> count = 1;
+};
+
+// time = floor + min over tiles and split-k of smooth_max(compute, memory), waves quantised on the units
+// (the form and its constants: model/kernel/gemm.cpp). `input` is the format multiplied, `input_bytes` and
+// `output_bytes` the bytes of an element read and written. A format the machine lacks falls to no other: InputError is
+// the caller's business, has_format() asks.
+template <class K>
+[[nodiscard]] KernelCost<K> gemm_cost(Scope<K> scope, const Accelerator& a, Format input, double input_bytes,
+                                      double output_bytes, const GemmShape<K>& shape, Regime regime);
+[[nodiscard]] bool has_format(const Accelerator& a, Format f);
+
+// One attention call over `batch` sequences. Causal pairs: each query sees the keys before it; `window` limits them.
+template <class K>
+struct AttentionShape {
+  ScalarT<K> batch, queries, keys;  // sequence lengths on this rank
+  ScalarT<K> heads, kv_heads;
+  ScalarT<K> head_dim, v_head_dim;
+  bool causal = true;
+  std::int64_t window = 0;  // 0 = none
+};
+// `kernel` names an entry of Accelerator::attention ("fa2", "fa3", "cudnn", ...) or "unfused" (scores materialised: two
+// batched GEMMs and a memory-bound softmax). Backward of a fused kernel recomputes the scores: 2.5 × the forward FLOPs
+// (dao2022flashattention).
+template <class K>
+[[nodiscard]] KernelCost<K> attention_cost(Scope<K> scope, const Accelerator& a, std::string_view kernel, Format format,
+                                           const AttentionShape<K>& shape, Pass pass, Regime regime);
+// FLOPs of the two matrix products over the pairs that the mask keeps, forward.
+template <class K>
+[[nodiscard]] FlopsT<K> attention_flops(const AttentionShape<K>& shape);
+
+// A memory-bound kernel that moves `bytes`: time = floor + bytes / (fraction · bandwidth).
+template <class K>
+[[nodiscard]] KernelCost<K> elementwise_cost(Scope<K> scope, const Accelerator& a, BytesT<K> bytes);
+
+}  // namespace napkin
