@@ -73,8 +73,9 @@ PipelineProgram one_f_one_b(const ScheduleShape& s) {
   return program;
 }
 
-// Warm-up 2(PP − r − 1) + (v − 1)·N.
+// Warm-up 2(PP − r − 1) + (v − 1)·N; with one chunk it is 1F1B.
 PipelineProgram interleaved(const ScheduleShape& s) {
+  if (s.chunks == 1) return one_f_one_b(s);
   PipelineProgram program = empty(s);
   const std::int64_t group = std::min(s.group, s.micro_batches);
   for (int r = 0; r < s.ranks; ++r) {
