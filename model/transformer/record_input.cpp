@@ -192,8 +192,11 @@ class RecordReader {
       if (f->is(Field::Type::boolean)) {
         bias_qkv_ = bias_out_ = ffn_.bias = f->boolean();
       } else {
-        bias_qkv_ = true;
-        bias_out_ = word<bool>(*f, {{"qkv", false}, {"attention", true}});
+        enum class Where { qkv, attention, ffn };
+        const auto where = word<Where>(*f, {{"qkv", Where::qkv}, {"attention", Where::attention}, {"ffn", Where::ffn}});
+        bias_qkv_ = where != Where::ffn;
+        bias_out_ = where == Where::attention;
+        ffn_.bias = where == Where::ffn;
       }
     } else {
       assume("bias: false");
