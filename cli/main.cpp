@@ -1,6 +1,7 @@
 // Builds the command line, parses it, and turns every failure into one line and an exit code.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -50,9 +51,14 @@ std::string full_name(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + ' ' + app.get_name();
 }
 
+// Where to read on, at the end of every complaint about usage.
+std::string see(const CLI::App& app, std::string_view what) {
+  return fmt::format(" ({} --help {})", full_name(app), what);
+}
+
 std::string hint(std::string_view word, const std::vector<std::string>& known) {
   const std::string close = did_you_mean(word, {known.begin(), known.end()});
-  return close.empty() ? std::string() : fmt::format("did you mean \"{}\"? ", close);
+  return close.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", close);
 }
 
 // What to say about the first word that no option or command took.
@@ -62,14 +68,27 @@ std::string unexpected(const CLI::App& at, const std::string& word) {
     for (const CLI::Option* option : at.get_options())
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     const std::string name = word.substr(0, word.find('='));
-    return fmt::format("unknown option \"{}\"; {}{} --help lists the options", name, hint(name, known), full_name(at));
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      return fmt::format("option \"{}\" belongs behind the command: {} {} ...", name, full_name(at), name);
+    return fmt::format("unknown option \"{}\"{}{}", name, hint(name, known), see(at, "lists the options"));
   }
   for (const CLI::App* command : at.get_subcommands([](const CLI::App*) { return true; }))
     known.push_back(command->get_name());
   if (!known.empty())
-    return fmt::format("unknown command \"{}\"; {}{} --help lists the commands", word, hint(word, known),
-                       full_name(at));
-  return fmt::format("unexpected argument \"{}\"; {} --help shows what it takes", word, full_name(at));
+    return fmt::format("unknown command \"{}\"{}{}", word, hint(word, known), see(at, "lists the commands"));
+  return fmt::format("unexpected argument \"{}\"{}", word, see(at, "shows what it takes"));
+}
+
+// The parser's complaint in our words where its own are terse.
+std::string plainer(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (const auto at = text.find(": 1 required "); at != text.npos && text.ends_with(" missing"))
+    return text.substr(0, at) + " needs a value";
+  constexpr std::string_view conversion = "Could not convert: ";
+  if (const auto at = text.find(" = "); at != text.npos && text.starts_with(conversion))
+    return fmt::format("{}: \"{}\" is not a number it takes", text.substr(conversion.size(), at - conversion.size()),
+                       text.substr(at + 3));
+  return text;
 }
 
 // A misspelt option also leaves the right one missing: the unknown word is the better complaint.
@@ -77,8 +96,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = innermost(app);
   if (const std::vector<std::string> extra = app.remaining(true); !extra.empty()) return unexpected(at, extra.front());
   if (!at.get_subcommands([](const CLI::App*) { return true; }).empty())
-    return fmt::format("no command given; {} --help lists them", full_name(at));
-  return fmt::format("{}; {} --help shows what it takes", error.what(), full_name(at));
+    return "no command given" + see(at, "lists them");
+  return plainer(error) + see(at, "shows what it takes");
 }
 
 int complain(std::string text) {
