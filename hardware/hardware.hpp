@@ -3,11 +3,13 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hardware/tuning.hpp"
 #include "model/constant.hpp"
 
 namespace napkin {
@@ -93,6 +95,7 @@ struct Tier {
 struct Network {
   std::vector<Tier> tiers;
   int node_size = 8;  // accelerators that share a host
+  std::shared_ptr<const CollectiveTuning> tuning;  // of the communication library; none = α and B of the tiers alone
 };
 
 struct Hardware {
