@@ -92,6 +92,9 @@ struct Tier {
   bool bidirectional = true;                 // torus: links used both ways at once
 };
 
+inline constexpr std::array<std::string_view, 5> topology_names{"switched", "mesh", "ring", "torus", "host"};
+[[nodiscard]] std::string_view to_string(Tier::Topology t);
+
 struct Network {
   std::vector<Tier> tiers;
   int node_size = 8;  // accelerators that share a host
