@@ -151,13 +151,23 @@ Stack stack_flops(const Architecture& a, std::int64_t sequence) {
 
 namespace {
 
-std::string repeated(char c, int n) {
-  if (n <= 2) return std::string(static_cast<std::size_t>(n), c);
-  return std::string(1, c) + '*' + std::to_string(n);
+void repeat(std::string& text, char c, int n) {
+  if (n <= 2) {
+    text.append(static_cast<std::size_t>(n), c);
+  } else {
+    text += c;
+    text += '*';
+    text += std::to_string(n);
+  }
 }
 
 std::string text_of(const StageShare& s) {
-  return (s.embedding ? "E" : "") + repeated('t', s.layers) + repeated('m', s.mtp_modules) + (s.head ? "L" : "");
+  std::string text;
+  repeat(text, 'E', s.embedding ? 1 : 0);
+  repeat(text, 't', s.layers);
+  repeat(text, 'm', s.mtp_modules);
+  repeat(text, 'L', s.head ? 1 : 0);
+  return text;
 }
 
 }  // namespace
