@@ -20,4 +20,26 @@ enum class Schedule : std::uint8_t {
 // interleaved (2(pp − rank − 1) + (vpp − 1)·pp + 1)/vpp, at most m.
 [[nodiscard]] double micro_batches_in_flight(Schedule s, int pp, int vpp, int rank, std::int64_t micro_batches);
 
+// What the closed forms know of the stages. Times are of one micro-batch through a whole stage, all of its chunks;
+// the three slowest_* are of the same stage, the slowest one.
+template <class K>
+struct StageTimes {
+  SecondsT<K> slowest_forward{};
+  SecondsT<K> slowest_backward{};  // both gradients
+  SecondsT<K> slowest_weight{};    // the part of slowest_backward that zero-bubble schedules may delay
+  SecondsT<K> sum_forward{};       // over all stages
+  SecondsT<K> sum_backward{};
+  SecondsT<K> p2p{};  // exposed: how much later than its producer ends a neighbour's operation may start
+};
+
+template <class K>
+struct PipelineTime {
+  SecondsT<K> makespan{};  // from the first operation of any rank to the last of any rank
+  SecondsT<K> bubble{};    // makespan − m·(slowest_forward + slowest_backward): what the slowest stage waits
+};
+
+template <class K>
+[[nodiscard]] PipelineTime<K> pipeline_time(Schedule s, int pp, int vpp, std::int64_t micro_batches,
+                                            const StageTimes<K>& t);
+
 }  // namespace napkin
