@@ -16,7 +16,7 @@ if [[ -n ${NAPKIN_UPDATE_GOLDEN:-} ]]; then
   for stream in stdout stderr; do
     if [[ -s $out/$stream ]]; then cp "$out/$stream" "$stream"; else rm -f "$stream"; fi
   done
-  if ((status)); then echo "$status" >exit; else rm -f exit; fi
+  if ((status)); then echo "$status" >"exit"; else rm -f exit; fi
   exit 0
 fi
 failed=0
@@ -26,7 +26,7 @@ for stream in stdout stderr; do
   diff -u --label "expected $stream" --label "$stream" "$expected" "$out/$stream" || failed=1
 done
 expected=0
-if [[ -e exit ]]; then expected=$(<exit); fi
+if [[ -e exit ]]; then expected=$(<"exit"); fi
 if [[ $status != "$expected" ]]; then
   echo "exit $status, expected $expected"
   failed=1

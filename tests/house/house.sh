@@ -16,7 +16,7 @@ without_comments() { sed -E 's#(^|[^:])//.*#\1#' "$1" | awk -v file="$1" '{print
 
 # model/ and hardware/ read no files, print nothing, know no JSON and start no threads, except *_input.cpp.
 io() {
-  local found=
+  local found=''
   while IFS= read -r file; do
     [[ $file == *_input.cpp ]] && continue
     found+=$(without_comments "$file" | grep -E \
@@ -27,7 +27,7 @@ io() {
 
 # Every bibliography key that the code cites is in docs/references.bib.
 keys() {
-  local missing= key
+  local missing='' key
   while IFS= read -r key; do
     grep -qE "^@[a-z]+\{$key,$" docs/references.bib || missing+="$key: $(grep -rlw -- "$key" model hardware cli | tr '\n' ' ')"$'\n'
   done < <(code model hardware cli | xargs sed -E 's#https?://[^ ")]*##g' |
@@ -37,7 +37,7 @@ keys() {
 
 # What differs between frameworks and machines is data: no such name in a condition.
 names() {
-  local found= file
+  local found='' file
   local list='megatron|torchtitan|nanotron|maxtext|deepspeed|nemo|pytorch|colossalai|axlearn|vllm|sglang|tensorrt'
   list+='|v100|a100|a800|h20|h100|h200|h800|b200|b300|gh200|gb200|gb300|l40s?|rtx|mi250x?|mi300x?|mi325x?|mi355x?|tpu|trainium|gaudi'
   list+='|nvidia|amd|ampere|hopper|blackwell'
@@ -48,12 +48,13 @@ names() {
   [[ -z $found ]] || fail "a framework's or machine's name in a condition:"$'\n'"$found"
 }
 
-# Includes go down only; rooms of one floor do not know each other.
+# Includes go down only; rooms of one floor do not know each other. Kernel and collective own the shapes they price;
+# transformer's operators are made of them.
 direction() {
-  local -A floor=([model]=0 [model/input]=1 [hardware]=2 [model/transformer]=2 [model/frameworks]=3 [model/kernel]=4
-    [model/collective]=4 [model/pipeline]=4 [model/memory]=4 [model/step]=5 [model/search]=6 [model/reliability]=6
-    [model/serving]=6 [calibrate]=6 [cli]=7)
-  local found= line file room target
+  local -A floor=([model]=0 [model/input]=1 [hardware]=2 [model/frameworks]=3 [model/kernel]=4 [model/collective]=4
+    [model/pipeline]=4 [model/transformer]=5 [model/memory]=6 [model/step]=7 [model/search]=8 [model/reliability]=8
+    [model/serving]=8 [calibrate]=9 [cli]=10)
+  local found='' line file room target
   room_of() {
     local path=${1%/*}
     while [[ -z ${floor[$path]:-} && $path == */* ]]; do path=${path%/*}; done
