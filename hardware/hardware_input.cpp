@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "hardware/plausible.hpp"
+#include "hardware/tuning_input.hpp"
 #include "hardware/values_input.hpp"
 #include "model/input/constant_input.hpp"
 #include "model/input/number_input.hpp"
@@ -64,7 +65,7 @@ class Chain {
 void read_peak(const Field& f, Accelerator& a) {
   const Group g(f, {format_names.begin(), format_names.end()});
   bool any = false;
-  for (std::size_t i = 0; i < format_count; ++i) {
+  for (std::size_t i = 0; i < number_format_count; ++i) {
     a.peak[i] = g.optional(format_names[i], flop_rate);
     any = any || a.peak[i];
   }
@@ -76,7 +77,7 @@ void read_rates(const Field& gemm, std::string_view key, std::optional<Constant<
   const auto rates = gemm.find(key);
   if (!rates) return;
   rates->only({format_names.begin(), format_names.end()});
-  for (std::size_t i = 0; i < format_count; ++i)
+  for (std::size_t i = 0; i < number_format_count; ++i)
     if (const auto f = rates->find(format_names[i])) {
       if (!a.peak[i]) f->fail("a rate for a format that has no peak");
       if (!out.rate[i]) out.rate[i].emplace();
@@ -212,7 +213,10 @@ Hardware read(const Document& file, const Sections& sections) {
   Hardware h;
   h.origin = file.name();
   read_accelerator(chain, sections, h.accelerator);
-  sections.run([&] { h.network = read_network(chain["network"]); });
+  sections.run([&] {
+    h.network = read_network(chain["network"]);
+    h.network.tuning = find_tuning(h.accelerator.generation);
+  });
   sections.run([&] { h.aliases = read_aliases(root); });
   return h;
 }

@@ -33,7 +33,7 @@ class Report {
 };
 
 void check_accelerator(const Accelerator& a, Report& report) {
-  for (std::size_t i = 0; i < format_count; ++i) {
+  for (std::size_t i = 0; i < number_format_count; ++i) {
     report.within(a.peak[i], peak_range, "peak");
     const auto& rate = a.gemm.rate[i];
     if (rate && rate->sustained && rate->burst && rate->sustained->value > rate->burst->value)

@@ -33,7 +33,7 @@ std::string escaped(std::string_view key) {  // RFC 6901
 
 const Value& value_of(const void* node) { return *static_cast<const Value*>(node); }
 
-// Optimal string alignment distance, at most `limit` + 1.
+// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -53,6 +53,8 @@ std::string location(const std::string& name, std::size_t line) { return name + 
 
 std::string one_line(std::string_view s, std::size_t limit) {
   std::string out;
+  if (s.size() > limit)
+    while (limit > 0 && (static_cast<unsigned char>(s[limit]) & 0xC0u) == 0x80u) --limit;  // between UTF-8 characters
   for (const char c : s.substr(0, limit)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   if (s.size() > limit) out += "...";
   return out;
@@ -69,11 +71,11 @@ std::string Field::place() const {
   return pointer_.empty() ? where : where + ": " + one_line(pointer_);
 }
 
-void Field::fail(const std::string& message) const { throw InputError(place() + ": " + message); }
+void Field::fail(const std::string& message) const { throw InputError(place() + ": " + one_line(message, 1000)); }
 
 void Field::conflict(const Field& other, const std::string& message) const {
   throw InputError(place() + ": " + one_line(raw(), 60) + " contradicts " + other.place() + ": " +
-                   one_line(other.raw(), 60) + ": " + message);
+                   one_line(other.raw(), 60) + ": " + one_line(message, 1000));
 }
 
 namespace {
