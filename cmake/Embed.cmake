@@ -11,11 +11,7 @@ function(napkin_embed target name)
     get_filename_component(stem "${file}" NAME_WLE)
     file(READ "${file}" hex HEX)
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
-<<<<<<< HEAD
-    string(APPEND arrays "constexpr char f${i}[] = {${bytes}0};\n")
-=======
     string(APPEND arrays "constexpr char f${i}[] = {${bytes}'\\0'};\n")
->>>>>>> main
     string(APPEND table "  {\"${stem}\", {f${i}, sizeof f${i} - 1}},\n")
     math(EXPR i "${i} + 1")
   endforeach()
