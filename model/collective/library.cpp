@@ -48,7 +48,7 @@ CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operati
   const RingConstants& c = t.ring[index(protocol)];
   const double steps = ring_steps(o, p.ranks), net_steps = p.one_node() ? 0 : ring_net_steps(o, p.nodes);
   const auto n = scope.input("p", static_cast<double>(p.ranks));
-  const auto hop = scope.read("hop", c.hop);
+  const auto hop = l.inner_hop + scope.read("hop", c.hop);
   const auto start = scope.read("base", c.base);
   const auto part = let("part", bytes / n);
   auto bus = scope.read("share", c.share) * l.inner;
@@ -85,12 +85,13 @@ CollectiveCost<K> tree(const Scope<K>& scope, const CollectiveTuning& t, BytesT<
                        const Links<K>& l, Protocol protocol) {
   const RingConstants& c = t.ring[index(protocol)];
   const auto inside = scope.input("hops in node", 2 * (p.per_node() - 1));
-  const auto hop = scope.read("hop", c.hop);
+  const auto hop = l.inner_hop + scope.read("hop", c.hop);
   const auto bus = scope.read("share", c.share) * l.inner;
   auto latency = scope.read("base", c.base) + inside * hop;
   const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
   // Inside a node the vector goes up and down the chain; both directions of a link work at once.
-  auto transfer = bytes / bus;
+  const auto limit = scope.input("tree_limit", tree_limit(t.estimate, protocol, by_nodes(p)), "nccl2026tuning");
+  auto transfer = max(bytes / bus, 2 * bytes / limit);
   auto fill = inside * piece / bus;
   if (!p.one_node()) {
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
@@ -128,7 +129,7 @@ CollectiveCost<K> collnet(const Scope<K>& scope, const CollectiveTuning& t, Byte
                           const Links<K>& l) {
   const auto m = scope.input("m", p.per_node());
   const auto net_hop = scope.read("net_hop", t.tree_net[index(Protocol::simple)]) + l.hop;
-  const auto hop = scope.read("hop", t.ring[index(Protocol::simple)].hop);
+  const auto hop = l.inner_hop + scope.read("hop", t.ring[index(Protocol::simple)].hop);
   const auto latency = scope.read("base", t.ring[index(Protocol::simple)].base) + 2 * hop + 2 * net_hop;
   const auto inside = 2 * (m - 1) / m * bytes / l.inner;
   const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
