@@ -27,29 +27,40 @@ struct MatrixRate {
   std::optional<Constant<Scalar>> sustained, burst;
 };
 
-// Constants of the GEMM model (model/kernel/gemm.hpp).
+// Constants of the GEMM model (model/kernel/gemm.cpp).
 struct GemmConstants {
   std::array<std::optional<MatrixRate>, format_count> rate;
-  Constant<Scalar> prologue_k;           // k-elements of pipeline fill and epilogue per tile
   Constant<Seconds> floor;               // shortest kernel
+  Constant<Seconds> wave;                // fill and epilogue that each wave of tiles adds
+  Constant<Seconds> split;               // what splitting k adds: clearing and reducing the partial sums
   Constant<Scalar> memory_fraction;      // of memory bandwidth a GEMM's operands stream at
   std::vector<std::pair<int, int>> tiles;  // output tiles the library may pick, m × n
+  int k_step = 1;                        // k is padded to a multiple of it (depth of a matrix unit)
 };
 
-// One attention kernel (flash-attention 2, 3, cuDNN, ...): model/kernel/attention.hpp.
-// rate(s) = fraction · peak · s / (s + half_sequence), by head dimension.
+// One attention kernel (flash-attention 2, 3, cuDNN, ...): model/kernel/attention.cpp.
+// rate = fraction · peak · u / (u + half_keys), u = keys that a query sees on average.
 struct AttentionConstants {
   struct Rate {
-    Constant<Scalar> forward, backward;  // fraction of the dense peak
+    Constant<Scalar> forward, backward;  // fraction of the dense peak, in a short benchmark
   };
   std::map<int, Rate> by_head_dim;  // nearest key not above the head dimension, else the smallest
-  Constant<Scalar> half_sequence;
+  Constant<Scalar> half_keys, half_keys_backward;
+  Constant<Scalar> block;           // queries (and keys) of a tile: half of one is wasted on each causal diagonal
+  Constant<Scalar> sustained;       // share of the rate left under a long training step
   Constant<Seconds> floor;
 };
 
-// Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.hpp
+// What a memory-bound kernel does; how much of the bandwidth it reaches depends on it.
+enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer };
+inline constexpr std::size_t traffic_count = 6;
+inline constexpr std::array<std::string_view, traffic_count> traffic_names{"stream",  "activation", "norm",
+                                                                           "softmax", "cast",       "optimizer"};
+
+// Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.cpp
 struct ElementwiseConstants {
-  Constant<Scalar> memory_fraction;
+  Constant<Scalar> memory_fraction;  // of copies and additions, and of every kind not listed
+  std::array<std::optional<Constant<Scalar>>, traffic_count> by_traffic;
   Constant<Seconds> floor;
 };
 

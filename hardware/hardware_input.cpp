@@ -173,14 +173,16 @@ void read_rates(const Field& gemm, std::string_view key, std::optional<Constant<
 }
 
 void read_gemm(const Field& f, Accelerator& a) {
-  const Group g(f, {"sustained", "burst", "prologue_k", "floor", "memory_fraction", "tiles"});
+  const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step"});
   auto& gemm = a.gemm;
   read_rates(f, "sustained", &MatrixRate::sustained, g, a, gemm);
   read_rates(f, "burst", &MatrixRate::burst, g, a, gemm);
   if (std::none_of(gemm.rate.begin(), gemm.rate.end(), [](const auto& r) { return r && r->sustained; }))
     f.fail("has no sustained rate; write \"sustained\": {\"bf16\": 0.7}");
-  gemm.prologue_k = g.required("prologue_k", length);
   gemm.floor = g.required("floor", seconds);
+  gemm.wave = g.required("wave", seconds);
+  gemm.split = g.required("split", seconds);
+  if (const auto step = f.find("k_step")) gemm.k_step = as_int(*step, 1, max_tile);
   gemm.memory_fraction = g.required("memory_fraction", fraction);
   for (const auto& tile : f["tiles"].elements()) {
     const auto mn = tile.elements();
@@ -191,7 +193,7 @@ void read_gemm(const Field& f, Accelerator& a) {
 }
 
 void read_attention_kernel(const std::string& name, const Field& f, Accelerator& a) {
-  const Group g(f, {"forward", "backward", "half_sequence", "floor"});
+  const Group g(f, {"forward", "backward", "half_keys", "half_keys_backward", "block", "sustained", "floor"});
   auto& kernel = a.attention[name];
   const auto forward = f["forward"], backward = f["backward"];
   for (const auto& [dim, rate] : forward.members()) {
@@ -207,7 +209,10 @@ void read_attention_kernel(const std::string& name, const Field& f, Accelerator&
   if (kernel.by_head_dim.empty()) forward.fail("is empty; write at least \"128\": 0.5");
   if (backward.members().size() != forward.members().size())
     backward.conflict(forward, "both need the same head dimensions");
-  kernel.half_sequence = g.required("half_sequence", length);
+  kernel.half_keys = g.required("half_keys", length);
+  kernel.half_keys_backward = g.required("half_keys_backward", length);
+  kernel.block = g.required("block", count);
+  kernel.sustained = g.required("sustained", fraction);
   kernel.floor = g.required("floor", seconds);
 }
 
@@ -217,6 +222,17 @@ void read_attention(const Chain& chain, Accelerator& a) {
     for (const auto& [name, kernel] : group.members())
       if (!a.attention.contains(name)) read_attention_kernel(name, kernel, a);
   if (a.attention.empty()) chain["kernels"].fail("has no attention kernel; write \"attention\": {\"fa2\": {…}}");
+}
+
+void read_elementwise(const Field& f, Accelerator& a) {
+  const Group g(f, {"memory_fraction", "by_traffic", "floor"});
+  a.elementwise.memory_fraction = g.required("memory_fraction", fraction);
+  a.elementwise.floor = g.required("floor", seconds);
+  const auto by_traffic = f.find("by_traffic");
+  if (!by_traffic) return;
+  by_traffic->only({traffic_names.begin(), traffic_names.end()});
+  for (std::size_t i = 0; i < traffic_count; ++i)
+    if (const auto kind = by_traffic->find(traffic_names[i])) a.elementwise.by_traffic[i] = g.constant(*kind, fraction);
 }
 
 Accelerator read_accelerator(const Chain& chain) {
@@ -245,9 +261,7 @@ Accelerator read_accelerator(const Chain& chain) {
 
   read_gemm(chain.kernel("gemm"), a);
   read_attention(chain, a);
-  const Group elementwise(chain.kernel("elementwise"), {"memory_fraction", "floor"});
-  a.elementwise.memory_fraction = elementwise.required("memory_fraction", fraction);
-  a.elementwise.floor = elementwise.required("floor", seconds);
+  read_elementwise(chain.kernel("elementwise"), a);
   return a;
 }
 
