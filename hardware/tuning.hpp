@@ -46,6 +46,14 @@ struct RingConstants {
   Constant<Scalar> net_share;      // of what they achieve between nodes
 };
 
+// Reduction inside the scale-up switch (NVLS).
+struct SwitchConstants {
+  Constant<Seconds> base, ramp;  // as RingConstants; the part is the whole vector
+  Constant<Bytes> ramp_size;
+  Constant<Scalar> share;
+  Constant<Scalar> tree_members;  // largest node whose shards climb a tree over several nodes
+};
+
 // A transfer to every peer at once (all-to-all, send/recv).
 struct DirectConstants {
   Constant<Seconds> base, per_peer, ramp;
@@ -68,9 +76,7 @@ struct CollectiveTuning {
   Constant<Scalar> gather_copy;   // weight of a rank's own part in an out-of-place gather or scatter
   Constant<Bytes> chunk;          // in flight per hop of a pipelined algorithm, all channels together
   Constant<Scalar> net_rings;     // most rings that leave a node, one NIC each
-  Constant<Seconds> nvls_base;
-  Constant<Scalar> nvls_share;
-  Constant<Scalar> nvls_tree_members;  // largest node that the in-switch tree serves
+  SwitchConstants nvls;
   DirectConstants direct;
   std::optional<CustomConstants> one_shot, two_shot;
 };

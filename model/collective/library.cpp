@@ -17,10 +17,10 @@ bool gathers(Operation o) { return o == Operation::all_gather || o == Operation:
 double ring_steps(Operation o, double n) { return o == Operation::all_reduce ? 2 * (n - 1) : n - 1; }
 double ring_net_steps(Operation o, double nodes) { return o == Operation::all_reduce ? 2 * (nodes - 1) : nodes - 1; }
 
-// The start-up that has grown in when a rank's share is x: ramp · x² / (x² + x₀²).
+// The start-up that has grown in when a rank's part is x: ramp · x / (x + x₀).
 template <class K>
 SecondsT<K> grown(SecondsT<K> ramp, BytesT<K> x, BytesT<K> x0) {
-  return ramp * (x * x / (x * x + x0 * x0));
+  return ramp * (x / (x + x0));
 }
 
 // Bytes in flight per hop of a pipelined algorithm: the vector while it is short, the channels' buffers when long.
@@ -109,18 +109,22 @@ template <class K>
 CollectiveCost<K> in_switch(const Scope<K>& scope, const CollectiveTuning& t, BytesT<K> bytes, const Placement& p,
                             const Links<K>& l, bool over_tree) {
   const auto m = scope.input("m", p.per_node());
-  const auto bus = scope.read("share", t.nvls_share) * l.inner;
-  auto latency = SecondsT<K>(scope.read("base", t.nvls_base));
-  const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
+  const auto bus = scope.read("share", t.nvls.share) * l.inner;
+  auto latency = scope.read("base", t.nvls.base) + grown(SecondsT<K>(scope.read("ramp", t.nvls.ramp)), bytes,
+                                                         BytesT<K>(scope.read("ramp_size", t.nvls.ramp_size)));
   auto transfer = bytes * (1 + 1 / m) / bus;
-  auto fill = 2 * piece / bus;
   if (over_tree) {
+    const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
     latency = latency + between * (scope.read("net_hop", t.tree_net[index(Protocol::simple)]) + l.hop);
     transfer = max(transfer, scope.input("f", p.nodes > 2 ? 2.0 : 1.0) * bytes / l.egress);
-    fill = fill + between * piece / l.egress;
+    const auto limit = scope.input("tree_limit", p.per_node() * t.estimate.nvls_tree_channel[by_nodes(p)],
+                                   "nccl2026tuning");
+    const auto n = scope.input("p", static_cast<double>(p.ranks));
+    transfer = max(transfer, 2 * (n - 1) / n * bytes / limit);
+    transfer = transfer + between * piece / l.egress;
   }
-  return total<K>(latency, transfer + fill, over_tree ? "nvls-tree" : "nvls", "simple", "nccl2026tuning");
+  return total<K>(latency, transfer, over_tree ? "nvls-tree" : "nvls", "simple", "nccl2026tuning");
 }
 
 // Reduction in the network's switches: every NIC carries its shard once each way.

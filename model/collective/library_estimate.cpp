@@ -96,7 +96,10 @@ Estimate library_estimate(const CollectiveTuning& t, Operation operation, const 
   const bool gathers = operation == Operation::all_gather || operation == Operation::reduce_scatter;
   const bool switched = e.nvls_efficiency > 0 && in_network && q.ppn >= 2;
   switch (method.algorithm) {
-    case Algorithm::ring: return ring(q);
+    case Algorithm::ring: {
+      if (!p.one_node()) q.bus = std::min(q.bus, t.net_rings.value.si() * l.per_member.si());
+      return ring(q);
+    }
     case Algorithm::tree: {
       if (!all_reduce) return {};
       // Between two nodes a tree crosses the NICs half as often as a ring.
@@ -106,7 +109,7 @@ Estimate library_estimate(const CollectiveTuning& t, Operation operation, const 
     case Algorithm::nvls:
       return all_reduce && switched && p.one_node() ? in_switch(q, link, 0, false) : Estimate{};
     case Algorithm::nvls_tree:
-      return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls_tree_members.value.si()
+      return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls.tree_members.value.si()
                  ? in_switch(q, link, l.per_member.si(), true)
                  : Estimate{};
     case Algorithm::collnet: {
