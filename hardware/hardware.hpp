@@ -3,11 +3,13 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hardware/tuning.hpp"
 #include "model/constant.hpp"
 
 namespace napkin {
@@ -107,6 +109,7 @@ inline constexpr std::array<std::string_view, 5> topology_names{"switched", "mes
 struct Network {
   std::vector<Tier> tiers;
   int node_size = 8;  // accelerators that share a host
+  std::shared_ptr<const CollectiveTuning> tuning;  // of the communication library; none = α and B of the tiers alone
 };
 
 struct Hardware {

@@ -20,7 +20,7 @@ StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankPar
   // A compute copy is whole unless parameters are gathered unit by unit (then it is part of the transient).
   if (shards.zero < 3 && bytes.compute_copy.value > 0) s.parameters += let("M_copy", state(compute_copy, 4));
   s.gradients = let("M_grad", state(scope.read("B_grad", bytes.gradient), 2), "rajbhandari2020zero");
-  if (shards.zero < 2 && bytes.bucket.value > 0)
+  if (shards.zero == 0 && shards.dense > 1 && bytes.bucket.value > 0)
     s.gradients += let("M_bucket", state(scope.read("B_bucket", bytes.bucket), 4));
   s.optimizer = let("M_opt",
                     state(scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments), 1),

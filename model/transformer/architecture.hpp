@@ -13,9 +13,11 @@ namespace napkin {
 enum class Norm : std::uint8_t { rmsnorm, layernorm, layernorm_no_bias, none_parametric };
 enum class Position : std::uint8_t { rope, learned, alibi, none };
 enum class QkNorm : std::uint8_t { none, per_head, full_width };
+enum class Activation : std::uint8_t { silu, gelu, relu, squared_relu };
 
 // Softmax attention. GQA covers MHA (kv_heads = heads) and MQA (kv_heads = 1); MLA is deepseek-ai2024v2 §2.1.
 struct Attention {
+  friend bool operator==(const Attention&, const Attention&) = default;
   int heads = 0, kv_heads = 0;
   int head_dim = 0;          // of queries and keys (MLA: without the rope part)
   int v_head_dim = 0;        // of values; = head_dim unless the model says otherwise
@@ -30,13 +32,14 @@ struct Attention {
   bool qk_norm_bias = false;
   bool output_gate = false;  // an extra projection gates the output (Qwen3-Next)
   bool sinks = false;        // a learned logit per head (GPT-OSS)
-  bool keys_are_values = false;  // K = V (Gemma 4 global layers)
+  bool keys_are_values = false;  // K = V: no value projection (Gemma 4's global layers)
   // Sparse-attention indexer (DeepSeek V3.2, GLM-5): 0 heads = none.
   int indexer_heads = 0, indexer_head_dim = 0, indexer_top_k = 0;
 };
 
 // Mamba-2 / SSD mixer (dao2024mamba2), Mamba-1 when `heads` is 0.
 struct Mamba {
+  friend bool operator==(const Mamba&, const Mamba&) = default;
   int inner = 0;      // expanded width
   int heads = 0, head_dim = 0;
   int groups = 1, state = 0, conv = 4;
@@ -46,12 +49,14 @@ struct Mamba {
 
 // Linear attention with a recurrent state: gated delta net (Qwen3-Next), lightning attention (MiniMax).
 struct LinearAttention {
+  friend bool operator==(const LinearAttention&, const LinearAttention&) = default;
   int key_heads = 0, value_heads = 0, key_head_dim = 0, value_head_dim = 0;
   int conv = 0;
   bool delta_rule = false;  // gated delta net; otherwise lightning
 };
 
 struct Moe {
+  friend bool operator==(const Moe&, const Moe&) = default;
   int experts = 0, top_k = 0;
   int ffn = 0;                 // width of one routed expert
   int latent = 0;              // experts work in a narrower width (0 = hidden)
@@ -64,9 +69,12 @@ struct Moe {
   bool expert_bias = false;
 };
 
+// `width` and `moe` both set = a dense part beside the experts, added to their output (Arctic, Grok-2, Gemma 4).
 struct Ffn {
+  friend bool operator==(const Ffn&, const Ffn&) = default;
   int width = 0;       // dense part; 0 with `moe` unset = no feed-forward in this layer
   bool gated = true;
+  Activation activation = Activation::silu;
   bool bias = false;
   std::optional<Moe> moe;
 };
@@ -81,7 +89,7 @@ struct LayerKind {
   int norms = 2;               // norms of model width in the layer
   bool parallel_ffn = false;   // attention and feed-forward read the same input (GPT-J, Falcon)
   std::int64_t extra_parameters = 0;  // small odd tensors, documented where set
-  friend bool operator==(const LayerKind&, const LayerKind&);
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
 
 struct Architecture {
@@ -94,13 +102,14 @@ struct Architecture {
   std::int64_t embedding_width = 0;  // 0 = hidden; OPT-350m projects
   Norm norm = Norm::rmsnorm;
   Position position = Position::rope;
-  std::int64_t learned_positions = 0;
+  std::int64_t learned_positions = 0;  // rows of the position table; 0 with Position::learned = not known
   bool head_bias = false;
   bool dropout = false;              // masks are saved (GPT-3 era)
   std::vector<LayerKind> kinds;      // the distinct layers
   std::vector<std::uint8_t> layers;  // kinds[layers[i]] is layer i
   int mtp_layers = 0;                // multi-token-prediction modules (deepseek-ai2024v3 §2.2)
   int mtp_kind = 0;                  // which kind each repeats
+  bool mtp_copies_embeddings = false;  // checkpoints store the shared embedding and head once more per module
   std::int64_t context = 0;          // trained context length; 0 = unknown
   std::int64_t extra_parameters = 0; // outside the layers, documented where set
   std::string origin;                // "preset llama3-8b", "config.json", "synthesised for 100B"

@@ -18,8 +18,9 @@ namespace napkin {
 // A Hugging Face config. Refuses (InputError naming the mechanism) what the model cannot express.
 [[nodiscard]] Architecture read_hf_config(const Document& config);
 
-// The `model` object of a run record (DESIGN §4): strict, unknown members are errors.
-[[nodiscard]] Architecture read_record_model(const Field& model);
+// The `model` of a run record (DESIGN §4): a name or path, or an object; strict, unknown members are errors.
+// `seq_len` is the length of a learned position table when the model does not give its context; 0 = not known.
+[[nodiscard]] Architecture read_record_model(const Field& model, std::int64_t seq_len = 0);
 
 // A dense (or MoE) shape of about `parameters`, by stated rules; its `assumptions` say which.
 [[nodiscard]] Architecture synthesise_dense(double parameters);

@@ -1,4 +1,4 @@
-// Parameters of an architecture, by block; exact integers.
+// Parameters of an architecture, by block; exact integers. One formula counts and explains (quantity kind K).
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/constant.hpp"
 #include "model/transformer/architecture.hpp"
 
 namespace napkin {
@@ -29,13 +30,25 @@ struct LayerParameters {
 struct Parameters {
   std::int64_t embedding = 0, positions = 0, head = 0;  // head = 0 when tied
   std::int64_t mixer = 0, dense_ffn = 0, routed = 0, shared = 0, router = 0, norms = 0, other = 0;
-  std::int64_t mtp = 0;
+  std::int64_t mtp = 0;          // the modules' own tensors
+  std::int64_t mtp_copies = 0;   // embedding and head stored again by checkpoints; shared while training
   std::int64_t total = 0;            // without MTP; tied tensors once
-  std::int64_t total_with_mtp = 0;
+  std::int64_t total_with_mtp = 0;   // as a checkpoint stores them, copies included
   std::int64_t active = 0;           // per token, embeddings included
-  std::int64_t active_without_embedding = 0;  // some publishers leave the input embedding out
-  [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> by_block() const;
+  std::int64_t active_without_embedding = 0;           // some publishers leave the input embedding out,
+  std::int64_t active_without_embedding_and_head = 0;  // others the head too
+  [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> by_block() const;  // blocks of `total`, none empty
 };
+// InputError when the count leaves the exact range (2⁵³).
 [[nodiscard]] Parameters parameters(const Architecture& a);
+
+// The same count as quantities: what `parameters` rounds to integers and what --explain unfolds.
+template <class K>
+struct ParameterCount {
+  ScalarT<K> embedding, positions, head, mixer, dense_ffn, routed, routed_active, shared, router, norms, other, mtp,
+      mtp_copies, total, active;
+};
+template <class K>
+[[nodiscard]] ParameterCount<K> count_parameters(const Scope<K>& s, const Architecture& a);
 
 }  // namespace napkin
