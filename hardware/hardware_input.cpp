@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "hardware/tuning_input.hpp"
 #include "model/input/embedded.hpp"
 #include "model/input/number_input.hpp"
 
@@ -377,10 +378,12 @@ Hardware read_hardware(const Document& file) {
     f.root().only({std::begin(root_keys), std::end(root_keys)});
     if (const auto kernels = f.root().find("kernels")) kernels->only({"gemm", "attention", "elementwise"});
   }
-  return {.accelerator = read_accelerator(chain),
-          .network = read_network(chain["network"]),
-          .aliases = read_aliases(root),
-          .origin = file.name()};
+  Hardware h{.accelerator = read_accelerator(chain),
+             .network = read_network(chain["network"]),
+             .aliases = read_aliases(root),
+             .origin = file.name()};
+  h.network.tuning = find_tuning(h.accelerator.generation);
+  return h;
 }
 
 Hardware read_hardware(const std::string& what) {

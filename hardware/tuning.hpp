@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,7 +72,7 @@ struct CollectiveTuning {
   Constant<Scalar> nvls_share;
   Constant<Scalar> nvls_tree_members;  // largest node that the in-switch tree serves
   DirectConstants direct;
-  CustomConstants one_shot, two_shot;
+  std::optional<CustomConstants> one_shot, two_shot;
 };
 
 }  // namespace napkin

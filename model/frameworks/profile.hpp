@@ -85,6 +85,7 @@ struct Profile {
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP
   int max_zero = 3;                     // highest ZeRO stage it has
+  int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
