@@ -1,18 +1,16 @@
 #include "model/collective/torus.hpp"
 
 #include <algorithm>
-#include <string>
-
-#include "model/input_error.hpp"
 
 namespace napkin {
 
 Axes axes_of(const Tier& torus, const Group& group) {
   Axes a;
   long long before = 1, left = group.size;  // accelerators in a block of the axes passed; members still to place
-  const auto misfit = [&] {
-    return InputError("a group of " + std::to_string(group.size) + " with stride " + std::to_string(group.stride) +
-                      " is no box of the torus " + torus.name + "; choose sizes that divide its axes");
+  const auto snake = [&] {
+    Axes line;
+    line.axis[line.count++] = {group.size, false, torus.bidirectional};
+    return line;
   };
   for (std::size_t i = 0; i < torus.dims.size() && left > 1; ++i) {
     const long long length = torus.dims[i];
@@ -21,13 +19,13 @@ Axes axes_of(const Tier& torus, const Group& group) {
     before *= length;
     if (room <= 1) continue;
     const long long members = std::min(room, left);
-    if (left % members != 0 || a.count == max_axes) throw misfit();
+    if (left % members != 0 || a.count == max_axes) return snake();
     const bool whole = stride == before / length && members == length;
     const bool wraps = whole && i < torus.wraps.size() && torus.wraps[i];
     a.axis[a.count++] = {static_cast<int>(members), wraps, torus.bidirectional};
     left /= members;
   }
-  if (left > 1) throw misfit();
+  if (left > 1) return snake();
   return a;
 }
 

@@ -22,7 +22,7 @@ struct Axes {
 };
 
 // The axes that a group lies on: ranks fill the first axis, then the second ... A group that is shorter than an axis is
-// a line without wrap. InputError when it is no box (its size does not divide into the axes).
+// a line without wrap; one that is no box of the torus is a line that snakes through it.
 [[nodiscard]] Axes axes_of(const Tier& torus, const Group& group);
 
 // Seconds of a collective over `axes`, `link` = one link, one direction, `hop` = one hop; bytes as in collective.hpp.
