@@ -156,13 +156,15 @@ class Sections {
 
  public:
   explicit Sections(std::vector<std::string>* complaints) : complaints_(complaints) {}
+  // Whether the section read well.
   template <class F>
-  void run(F section) const {
-    if (complaints_ == nullptr) return section();
+  bool run(F section) const {
+    if (complaints_ == nullptr) return section(), true;
     try {
-      section();
+      return section(), true;
     } catch (const InputError& e) {
       complaints_->emplace_back(e.what());
+      return false;
     }
   }
 };
@@ -174,7 +176,7 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
     a.vendor = chain["vendor"].string();
     a.generation = chain["generation"].string();
   });
-  sections.run([&] { read_peak(chain["peak"], a); });
+  const bool peaks = sections.run([&] { read_peak(chain["peak"], a); });
   sections.run([&] {
     const Group memory(chain["memory"], {"capacity", "bandwidth"});
     a.capacity = memory.required("capacity", capacity);
@@ -195,7 +197,7 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
     a.host_bandwidth = host.required("bandwidth", bandwidth);
     a.launch = host.required("launch", seconds);
   });
-  sections.run([&] {
+  if (peaks) sections.run([&] {
     const auto gemm = chain.kernel("gemm");
     read_gemm(gemm, gemm.file() != chain["peak"].file(), a);
   });
