@@ -1,12 +1,13 @@
 // What every command file shares. A command is one file with add_NAME(app, session): options in, one answer out.
+// cli/CMakeLists.txt lists the commands; the list is what main registers.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace napkin::cli {
+#include "cli/table.hpp"
 
-enum class OutputFormat : std::uint8_t { table, md, csv, json };
+namespace napkin::cli {
 
 // Filled by the command's callback. Exit codes: 0 answered, 1 nothing feasible or outside tolerance, 2 bad input.
 struct Session {
@@ -15,10 +16,15 @@ struct Session {
 
 // Adds --format table|md|csv|json to a command.
 void add_format(CLI::App& command, OutputFormat& format);
-// Writes to stdout; a closed pipe is success, a failed write is InputError.
+// Writes to stdout; a failed write is InputError. A closed pipe is success: it ends the command by ClosedPipe.
 void print(const std::string& text);
+// Pushes out what print() buffered, with the same outcomes. main calls it last.
+void flush_output();
 // Writes "napkin: note" to stderr.
 void note(const std::string& text);
+
+// Nobody reads stdout any more. Not a std::exception: only main catches it.
+struct ClosedPipe {};
 
 void add_plan(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);

@@ -1,12 +1,14 @@
 // A table of text cells, rendered as a terminal table, Markdown or CSV. JSON is each command's own (nlohmann).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/command.hpp"
-
 namespace napkin::cli {
+
+enum class OutputFormat : std::uint8_t { table, md, csv, json };
 
 struct Table {
   struct Column {
@@ -15,10 +17,14 @@ struct Table {
   };
   std::string title;                          // printed above (table, md); empty = none
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows;  // a short row is filled with empty cells
   std::vector<std::string> notes;             // printed below (table, md)
 };
 
+// Ends with a newline. `json` is the caller's business: std::logic_error.
 [[nodiscard]] std::string render(const Table& table, OutputFormat format);
+
+// Columns that UTF-8 text takes on a terminal: combining marks take none, East Asian wide characters and emoji two.
+[[nodiscard]] std::size_t display_width(std::string_view text);
 
 }  // namespace napkin::cli

@@ -3,19 +3,21 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hardware/tuning.hpp"
 #include "model/constant.hpp"
 
 namespace napkin {
 
 // Number formats a matrix unit computes in. A recipe (mxfp8, block-scaled fp8, nvfp4) is a model/frameworks matter.
 enum class Format : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8 };
-inline constexpr std::size_t format_count = 9;
-inline constexpr std::array<std::string_view, format_count> format_names{"fp64", "fp32", "tf32", "fp16", "bf16",
+inline constexpr std::size_t number_format_count = 9;
+inline constexpr std::array<std::string_view, number_format_count> format_names{"fp64", "fp32", "tf32", "fp16", "bf16",
                                                                          "fp8",  "fp6",  "fp4",  "int8"};
 [[nodiscard]] std::string_view to_string(Format f);
 
@@ -25,29 +27,40 @@ struct MatrixRate {
   std::optional<Constant<Scalar>> sustained, burst;
 };
 
-// Constants of the GEMM model (model/kernel/gemm.hpp).
+// Constants of the GEMM model (model/kernel/gemm.cpp).
 struct GemmConstants {
-  std::array<std::optional<MatrixRate>, format_count> rate;
-  Constant<Scalar> prologue_k;           // k-elements of pipeline fill and epilogue per tile
+  std::array<std::optional<MatrixRate>, number_format_count> rate;
   Constant<Seconds> floor;               // shortest kernel
+  Constant<Seconds> wave;                // fill and epilogue that each wave of tiles adds
+  Constant<Seconds> split;               // what splitting k adds: clearing and reducing the partial sums
   Constant<Scalar> memory_fraction;      // of memory bandwidth a GEMM's operands stream at
   std::vector<std::pair<int, int>> tiles;  // output tiles the library may pick, m × n
+  int k_step = 1;                        // k is padded to a multiple of it (depth of a matrix unit)
 };
 
-// One attention kernel (flash-attention 2, 3, cuDNN, ...): model/kernel/attention.hpp.
-// rate(s) = fraction · peak · s / (s + half_sequence), by head dimension.
+// One attention kernel (flash-attention 2, 3, cuDNN, ...): model/kernel/attention.cpp.
+// rate = fraction · peak · u / (u + half_keys), u = keys that a query sees on average.
 struct AttentionConstants {
   struct Rate {
-    Constant<Scalar> forward, backward;  // fraction of the dense peak
+    Constant<Scalar> forward, backward;  // fraction of the dense peak, in a short benchmark
   };
   std::map<int, Rate> by_head_dim;  // nearest key not above the head dimension, else the smallest
-  Constant<Scalar> half_sequence;
+  Constant<Scalar> half_keys, half_keys_backward;
+  Constant<Scalar> block;           // queries (and keys) of a tile: half of one is wasted on each causal diagonal
+  Constant<Scalar> sustained;       // share of the rate left under a long training step
   Constant<Seconds> floor;
 };
 
-// Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.hpp
+// What a memory-bound kernel does; how much of the bandwidth it reaches depends on it.
+enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer };
+inline constexpr std::size_t traffic_count = 6;
+inline constexpr std::array<std::string_view, traffic_count> traffic_names{"stream",  "activation", "norm",
+                                                                           "softmax", "cast",       "optimizer"};
+
+// Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.cpp
 struct ElementwiseConstants {
-  Constant<Scalar> memory_fraction;
+  Constant<Scalar> memory_fraction;  // of copies and additions, and of every kind not listed
+  std::array<std::optional<Constant<Scalar>>, traffic_count> by_traffic;
   Constant<Seconds> floor;
 };
 
@@ -56,7 +69,7 @@ struct Accelerator {
   std::string title;         // "NVIDIA H100 SXM5 80GB"
   std::string vendor;
   std::string generation;    // tuning tables are keyed by it: "hopper", "blackwell", "tpu-v5p", ...
-  std::array<std::optional<Constant<FlopsPerSecond>>, format_count> peak;  // dense, no sparsity
+  std::array<std::optional<Constant<FlopsPerSecond>>, number_format_count> peak;  // dense, no sparsity
   Constant<Bytes> capacity;                  // what the driver reports as usable
   Constant<BytesPerSecond> memory_bandwidth;
   std::optional<Constant<Bytes>> l2;
@@ -90,9 +103,13 @@ struct Tier {
   bool bidirectional = true;                 // torus: links used both ways at once
 };
 
+inline constexpr std::array<std::string_view, 5> topology_names{"switched", "mesh", "ring", "torus", "host"};
+[[nodiscard]] std::string_view to_string(Tier::Topology t);
+
 struct Network {
   std::vector<Tier> tiers;
   int node_size = 8;  // accelerators that share a host
+  std::shared_ptr<const CollectiveTuning> tuning;  // of the communication library; none = α and B of the tiers alone
 };
 
 struct Hardware {

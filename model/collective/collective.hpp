@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "hardware/hardware.hpp"
 #include "model/constant.hpp"
@@ -20,6 +22,34 @@ struct Group {
   friend bool operator==(const Group&, const Group&) = default;
 };
 
+// `none` is the group of one rank. The custom all-reduces (`one_shot`, `two_shot`) belong to serving engines and are
+// never chosen for a library that has a tuning; they can be asked for.
+enum class Algorithm : std::uint8_t {
+  none,
+  ring,
+  tree,
+  recursive_doubling,
+  rabenseifner,
+  mst,
+  pat,
+  nvls,
+  nvls_tree,
+  collnet,
+  hierarchical,
+  direct,
+  torus,
+  one_shot,
+  two_shot,
+};
+[[nodiscard]] std::string_view to_string(Algorithm a);
+
+// An algorithm and the protocol of its transfers (`simple` where the library has only one).
+struct Method {
+  Algorithm algorithm = Algorithm::none;
+  Protocol protocol = Protocol::simple;
+  friend bool operator==(const Method&, const Method&) = default;
+};
+
 template <class K>
 struct CollectiveCost {
   SecondsT<K> time{}, latency{}, bandwidth{};  // time = latency + bandwidth part
@@ -33,5 +63,22 @@ struct CollectiveCost {
 template <class K>
 [[nodiscard]] CollectiveCost<K> collective_cost(Scope<K> scope, const Network& network, Operation operation,
                                                 BytesT<K> bytes, const Group& group);
+
+// The same, by a stated method. InputError when the method cannot run the operation on this network.
+template <class K>
+[[nodiscard]] CollectiveCost<K> collective_cost(Scope<K> scope, const Network& network, Operation operation,
+                                                BytesT<K> bytes, const Group& group, Method method);
+
+// Every method that can run the operation on this network, with its time; `chosen` marks the one collective_cost takes.
+struct Candidate {
+  Method method;
+  CollectiveCost<Plain> cost;
+  Seconds estimate;      // what the library itself believes (NCCL's tuning model); zero without a library
+  bool left = false;     // the library's estimate has moved past it at this size
+  bool automatic = true; // false: only when asked for
+  bool chosen = false;
+};
+[[nodiscard]] std::vector<Candidate> candidates(const Network& network, Operation operation, Bytes bytes,
+                                                const Group& group);
 
 }  // namespace napkin

@@ -29,14 +29,16 @@ struct GemmShape {
 
 // time = floor + min over tiles and split-k of smooth_max(compute, memory), waves quantised on the units
 // (the form and its constants: model/kernel/gemm.cpp). `input` is the format multiplied, `input_bytes` and
-// `output_bytes` the bytes of an element read and written. A format the machine lacks falls to no other: InputError is
-// the caller's business, has_format() asks.
+// `output_bytes` the bytes of an element read and written. A format the machine lacks falls to no other: InputError;
+// has_format() asks. A product without elements costs nothing.
 template <class K>
 [[nodiscard]] KernelCost<K> gemm_cost(Scope<K> scope, const Accelerator& a, Format input, double input_bytes,
                                       double output_bytes, const GemmShape<K>& shape, Regime regime);
 [[nodiscard]] bool has_format(const Accelerator& a, Format f);
 
-// One attention call over `batch` sequences. Causal pairs: each query sees the keys before it; `window` limits them.
+// One attention call over `batch` sequences. Causal: the queries are the last of the keys' sequence, each sees itself and
+// the keys before it; `window` limits them to the nearest ones. A balanced share of a sequence (context parallelism) is
+// the whole sequence with a share of the heads: the pairs are the same.
 template <class K>
 struct AttentionShape {
   ScalarT<K> batch, queries, keys;  // sequence lengths on this rank
@@ -51,12 +53,16 @@ struct AttentionShape {
 template <class K>
 [[nodiscard]] KernelCost<K> attention_cost(Scope<K> scope, const Accelerator& a, std::string_view kernel, Format format,
                                            const AttentionShape<K>& shape, Pass pass, Regime regime);
-// FLOPs of the two matrix products over the pairs that the mask keeps, forward.
+// Pairs (query, key) that the mask keeps, of one head of one sequence.
+template <class K>
+[[nodiscard]] ScalarT<K> attention_pairs(const AttentionShape<K>& shape);
+// FLOPs of the two matrix products over those pairs, forward, all heads and sequences.
 template <class K>
 [[nodiscard]] FlopsT<K> attention_flops(const AttentionShape<K>& shape);
 
 // A memory-bound kernel that moves `bytes`: time = floor + bytes / (fraction · bandwidth).
 template <class K>
-[[nodiscard]] KernelCost<K> elementwise_cost(Scope<K> scope, const Accelerator& a, BytesT<K> bytes);
+[[nodiscard]] KernelCost<K> elementwise_cost(Scope<K> scope, const Accelerator& a, BytesT<K> bytes,
+                                             Traffic traffic = Traffic::stream);
 
 }  // namespace napkin

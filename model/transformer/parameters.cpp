@@ -50,7 +50,7 @@ struct LayerCounter {
 
   S num(std::string_view name, double v) const { return s.input(name, v); }
 
-  // vaswani2017, shazeer2019, ainslie2023: W_Q, W_K, W_V, W_O of heads·d, kv·d, kv·d_v and heads·d_v columns.
+  // vaswani2017, shazeer2019, ainslie2023gqa: W_Q, W_K, W_V, W_O of heads·d, kv·d, kv·d_v and heads·d_v columns.
   S grouped_query(const Attention& t) const {
     const S heads = num("heads", t.heads), kv = num("kv", t.kv_heads), d = num("d", t.head_dim);
     const S dv = t.v_head_dim == t.head_dim ? d : num("d_v", t.v_head_dim);

@@ -1,0 +1,53 @@
+// Robust non-linear least squares with physical bounds: what every fitted constant comes from.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace napkin::fit {
+
+// A positive constant to be found. Fitted in its logarithm, so that steps are relative.
+struct Parameter {
+  std::string name;
+  double start = 1, low = 1e-300, high = 1e300;
+};
+
+struct Estimate {
+  std::string name;
+  double value = 0;
+  double standard_error = 0;  // of the value; 0 when the bound holds it
+  bool at_bound = false;
+};
+
+// Size of |predicted/measured − 1| over a set of samples.
+struct Residual {
+  std::size_t n = 0;
+  double median = 0, p90 = 0, bias = 0;  // bias: median signed error
+};
+
+struct Fit {
+  std::vector<Estimate> parameters;
+  Residual fitted, held_out;
+  [[nodiscard]] double value(const std::string& name) const;
+};
+
+// Predicted value of sample i under the parameters (in the order given).
+using Model = std::function<double(const std::vector<double>& values, std::size_t sample)>;
+
+// Minimises the Huber loss of log(predicted/measured) by iteratively reweighted Levenberg–Marquardt; `huber` is the
+// relative error beyond which a sample counts linearly (huber1964). Samples whose `held_out` is true are only reported.
+// `anchored` parameters that a bound holds are marked. Throws std::invalid_argument on empty or non-positive data.
+[[nodiscard]] Fit robust_fit(const std::vector<Parameter>& parameters, const Model& model,
+                             const std::vector<double>& measured, const std::vector<bool>& held_out,
+                             double huber = 0.05);
+
+// Percentiles by linear interpolation.
+[[nodiscard]] Residual residual_of(std::vector<double> relative_errors);
+[[nodiscard]] double percentile(std::vector<double> values, double fraction);
+
+// Whether a shape belongs to the held-out share: FNV-1a of its text, so that the split is the same everywhere.
+[[nodiscard]] bool is_held_out(const std::string& shape, double share);
+
+}  // namespace napkin::fit

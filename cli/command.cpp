@@ -1,0 +1,50 @@
+#include "cli/command.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "model/input_error.hpp"
+
+namespace napkin::cli {
+
+namespace {
+[[noreturn]] void output_failed() {
+  const int error = errno;
+  if (error == EPIPE) throw ClosedPipe{};
+  throw InputError(fmt::format("cannot write the answer to standard output: {}", std::strerror(error)));
+}
+}  // namespace
+
+void add_format(CLI::App& command, OutputFormat& format) {
+  static const std::map<std::string, OutputFormat> formats{{"table", OutputFormat::table},
+                                                           {"md", OutputFormat::md},
+                                                           {"csv", OutputFormat::csv},
+                                                           {"json", OutputFormat::json}};
+  command
+      .add_option_function<std::string>(
+          "--format", [&format](const std::string& word) { format = formats.at(word); },
+          "How to print the answer: table (default), md, csv or json")
+      ->check(CLI::Validator(
+          [](std::string& word) {
+            return formats.contains(word) ? std::string()
+                                          : fmt::format("\"{}\" is not a format; write table, md, csv or json", word);
+          },
+          "", "format"))
+      ->type_name("FORMAT");
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed();
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) output_failed();
+}
+
+void note(const std::string& text) { fmt::print(stderr, "napkin: {}\n", text); }
+
+}  // namespace napkin::cli

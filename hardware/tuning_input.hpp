@@ -1,0 +1,18 @@
+// hardware/tuning/*.json → CollectiveTuning. Compiled in.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "hardware/tuning.hpp"
+#include "model/input/document_input.hpp"
+
+namespace napkin {
+
+// The library tuning of an accelerator generation; null when none is known (torus machines, machines never measured).
+[[nodiscard]] std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation);
+// All generations of one tuning file.
+[[nodiscard]] std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document& file);
+
+}  // namespace napkin

@@ -1,0 +1,91 @@
+#include "model/collective/placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/input_error.hpp"
+
+namespace napkin {
+
+Placement place(const Network& network, const Group& group) {
+  if (group.size < 1 || group.stride < 1)
+    throw InputError("a group of " + std::to_string(group.size) + " ranks with stride " + std::to_string(group.stride) +
+                     " does not exist; write a size and a stride of at least 1");
+  if (network.tiers.empty() || network.tiers.size() > max_tiers)
+    throw InputError("a network has 1 to " + std::to_string(max_tiers) + " tiers, this one has " +
+                     std::to_string(network.tiers.size()));
+  Placement p;
+  p.ranks = group.size;
+  const long long span = (group.size - 1) * group.stride + 1;  // accelerators from the first member to the last
+  for (std::size_t t = 0; t < network.tiers.size(); ++t) {
+    const long long size = network.tiers[t].size;
+    const bool whole = group.size == 1 || size == 0 || span <= size;
+    p.members[t] = whole ? group.size : static_cast<double>(std::max(1LL, size / group.stride));
+    p.tiers = t + 1;
+    if (whole) {
+      p.nodes = std::ceil(p.ranks / p.members[0]);
+      return p;
+    }
+  }
+  throw InputError("a group that spans " + std::to_string(span) + " accelerators does not fit: the outermost tier, " +
+                   network.tiers.back().name + ", joins " + std::to_string(network.tiers.back().size));
+}
+
+namespace {
+
+template <class K>
+BytesPerSecondT<K> achieved(const Scope<K>& scope, const Tier& tier) {
+  const auto nominal = scope.read("B_" + tier.name, tier.bandwidth);
+  const auto efficiency = scope.read("e_" + tier.name, tier.efficiency);
+  if (!tier.oversubscription) return nominal * efficiency;
+  return nominal * efficiency / scope.read("oversubscription_" + tier.name, *tier.oversubscription);
+}
+
+// Plain does not name anything: the names above would cost allocations.
+template <>
+BytesPerSecond achieved<Plain>(const Scope<Plain>&, const Tier& tier) {
+  const auto b = tier.bandwidth.value * tier.efficiency.value;
+  return tier.oversubscription ? b / tier.oversubscription->value : b;
+}
+
+}  // namespace
+
+template <class K>
+Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p) {
+  const Tier& inner = network.tiers[0];
+  Links<K> l;
+  l.inner_nominal = scope.read("B_link", inner.bandwidth);
+  l.inner = achieved(scope, inner);
+  if (inner.topology == Tier::Topology::mesh && inner.size > 2 && p.per_node() < static_cast<double>(inner.size)) {
+    // Every pair has its own link: a group uses those between its members.
+    const auto part = scope.input("links in the group", p.per_node() - 1) /
+                      scope.input("links", static_cast<double>(inner.size - 1));
+    l.inner = max(part, 1 / static_cast<double>(inner.size - 1)) * l.inner;
+  }
+  l.inner = let("B_inner", l.inner);
+  l.inner_hop = scope.read("hop_link", inner.latency);
+  if (p.one_node()) return l;
+  // One member's share at tier t, seen from inside: members[t−1] of a domain leave it together, so a ring that crosses
+  // tier t once per domain is limited by members[t−1] · B_t; what limits is the least of these.
+  std::size_t narrowest = 1;
+  for (std::size_t t = 2; t < p.tiers; ++t) {
+    const auto limit = [&](std::size_t i) {
+      const Tier& tier = network.tiers[i];
+      const double over = tier.oversubscription ? tier.oversubscription->value.si() : 1;
+      return p.members[i - 1] * tier.bandwidth.value.si() * tier.efficiency.value.si() / over;
+    };
+    if (limit(t) < limit(narrowest)) narrowest = t;
+  }
+  const Tier& tier = network.tiers[narrowest];
+  const Tier& outermost = network.tiers[p.tiers - 1];
+  l.per_member = achieved(scope, tier);
+  l.egress = let("B_egress", scope.input("members per domain", p.members[narrowest - 1]) * l.per_member);
+  l.hop = scope.read("hop_net", outermost.latency);
+  return l;
+}
+
+template Links<Plain> links(const Scope<Plain>&, const Network&, const Placement&);
+template Links<Traced> links(const Scope<Traced>&, const Network&, const Placement&);
+
+}  // namespace napkin

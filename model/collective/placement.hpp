@@ -1,0 +1,41 @@
+// Where the members of a group sit: how many inside each tier, and what links carry them out of it.
+#pragma once
+
+#include <array>
+
+#include "model/collective/collective.hpp"
+
+namespace napkin {
+
+inline constexpr std::size_t max_tiers = 6;
+
+// Members of a strided group per domain. A domain of tier t holds size_t consecutive accelerators, so it holds
+// min(n, max(1, size_t / stride)) members: stride 1 fills the node, stride ≥ node size leaves one member per node.
+struct Placement {
+  int ranks = 1;
+  std::size_t tiers = 1;                         // tiers that the group needs: tier `tiers − 1` holds it whole
+  std::array<double, max_tiers> members{};       // in one domain of tier t; members[tiers − 1] = ranks
+  double nodes = 1;                              // domains of the innermost tier: ceil(ranks / members[0])
+  [[nodiscard]] bool one_node() const { return tiers == 1; }
+  [[nodiscard]] double per_node() const { return members[0]; }
+};
+// InputError when the group is larger than the outermost tier or a size or stride is not positive.
+[[nodiscard]] Placement place(const Network& network, const Group& group);
+
+// The α and B that a collective of this placement sees, in kind K.
+template <class K>
+struct Links {
+  BytesPerSecondT<K> inner;          // one member, inside the innermost tier, achieved by large messages
+  BytesPerSecondT<K> inner_nominal;  // the same, nominal
+  BytesPerSecondT<K> per_member;     // one member, out of its node, at the narrowest tier that the group crosses
+  BytesPerSecondT<K> egress;         // all members of one node together
+  SecondsT<K> hop;                   // latency between nodes at the outermost tier crossed
+  SecondsT<K> inner_hop;
+};
+// Bandwidth of tier t per member: nominal · efficiency / oversubscription. Groups of the same shape run side by side
+// and every accelerator brings its own share of the NICs, so a node's egress is members × that share: 8 × 50 GB/s for
+// a group that fills the node, 50 GB/s for one with one member per node.
+template <class K>
+[[nodiscard]] Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p);
+
+}  // namespace napkin

@@ -1,0 +1,97 @@
+// What a training framework does, as data over a closed set of mechanisms. Read from model/frameworks/*.json by
+// profile_input; no framework's name appears in a condition.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/constant.hpp"
+
+namespace napkin {
+
+// Bytes per parameter of each state (rajbhandari2020zero §3.1; micikevicius2018mixed).
+struct BytePolicy {
+  Constant<Scalar> parameter;     // what the GEMMs read, or the only copy
+  Constant<Scalar> gradient;      // main gradient buffer
+  Constant<Scalar> master;        // fp32 copy the optimizer updates; 0 = none
+  Constant<Scalar> moments;       // both Adam moments together
+  Constant<Scalar> compute_copy;  // a low-precision copy made for compute (autocast, FSDP mixed precision)
+  Constant<Scalar> bucket;        // gradient communication buckets (DDP)
+};
+
+// How the gradient is reduced and the states sharded over data parallelism.
+struct DataParallel {
+  Constant<Scalar> gradient_bytes;        // element width on the wire for gradients
+  Constant<Scalar> parameter_bytes;       // and for gathered parameters
+  Constant<Scalar> usable_window;         // share of the backward (forward) window that communication can hide in
+  Constant<Scalar> contention;            // share of hidden communication that still slows compute (SMs, memory)
+  bool overlap_gradient = true;           // reduce during the last micro-batch's backward
+  bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
+  bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+};
+
+// Which tensors the backward pass keeps (korthikanti2022 §4.1 counts the same list for the 2022 kernels).
+struct SavedTensors {
+  bool norm_output = true;             // the normalised input of a linear is kept, not recomputed
+  bool norm_output_sharded = true;     // with sequence parallelism the linear keeps its shard and gathers again
+  bool gate_activation = false;        // gated FFN keeps act(gate) beside gate and up (eager: silu(g), g, u, product)
+  bool attention_output_copy = false;  // attention output is copied before the projection (layout change)
+  bool rotary_copy = false;            // queries and keys are kept before and after the rotation
+  Constant<Scalar> norm_statistics;    // fp32 words kept per token and norm (mean, rstd)
+  Constant<Scalar> logits;             // bytes kept per logit at the loss (bf16 + fp32 + softmax ...)
+};
+
+// Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
+struct ElementwisePolicy {
+  Constant<Scalar> traffic;       // multiplies the fused minimum of norms, activations, residuals, rope
+  Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
+};
+
+// Which part of each communication the kernels hide.
+struct Overlap {
+  Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
+  Constant<Scalar> expert_parallel;   // hidden share of EP all-to-all
+  Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
+  Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
+};
+
+struct HostCosts {
+  Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
+  Constant<Scalar> launch;            // multiplies the accelerator's launch time: 1 eager, ~0 with graphs
+};
+
+struct MemoryOverheads {
+  Constant<Bytes> context;            // device context and library workspaces, per process
+  Constant<Bytes> communicator;       // buffers of one communicator
+  Constant<Scalar> fragmentation;     // reserved − allocated, as a share of activations
+};
+
+struct Profile {
+  std::string name, title;
+  BytePolicy bytes;
+  DataParallel data_parallel;
+  SavedTensors saved;
+  ElementwisePolicy elementwise;
+  Overlap overlap;
+  HostCosts host;
+  MemoryOverheads memory;
+  Constant<Scalar> gemm_share;          // of the accelerator's sustained rate that this software reaches
+  Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
+  Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
+  Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
+  Constant<Scalar> time_residual, memory_residual;
+  std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
+  long long vocab_multiple = 1;         // vocabulary is padded to this × TP
+  bool vocab_parallel = true;           // embedding and head are split over TP
+  int max_zero = 3;                     // highest ZeRO stage it has
+  int default_zero = 0;                 // what a run of it uses when nothing is said
+  bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
+  bool kv_replication = true;           // TP may exceed the kv heads
+  bool sequence_parallel = true;        // it has SP
+  std::string default_schedule = "1f1b";
+};
+
+}  // namespace napkin

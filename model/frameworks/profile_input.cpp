@@ -1,0 +1,242 @@
+#include "model/frameworks/profile_input.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "model/input/constant_input.hpp"
+#include "model/input/embedded.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
+                                        "data_parallel", "saved", "elementwise", "overlap", "host", "memory",
+                                        "compute", "moe", "attention", "residuals", "rules", "eras"};
+constexpr std::size_t max_ancestors = 8;
+
+Scalar number(const Field& f) {
+  const double v = f.number();
+  if (v < 0) f.fail("is " + f.raw() + "; write a number that is not negative");
+  return v;
+}
+Scalar share(const Field& f) {
+  const double v = f.number();
+  if (v < 0 || v > 1) f.fail("is " + f.raw() + "; write a share between 0 and 1");
+  return v;
+}
+
+// Overwrites what the group mentions and leaves the rest as it was.
+template <class Q, class Read>
+void take(const Group& g, std::string_view key, Read read, Constant<Q>& into) {
+  if (auto c = g.optional(key, read)) into = std::move(*c);
+}
+void take(const Field& f, std::string_view key, bool& into) {
+  if (const auto v = f.find(key)) into = v->boolean();
+}
+
+void apply_bytes(const Field& f, BytePolicy& b) {
+  const Group g(f, {"parameter", "gradient", "master", "moments", "compute_copy", "bucket"});
+  take(g, "parameter", number, b.parameter);
+  take(g, "gradient", number, b.gradient);
+  take(g, "master", number, b.master);
+  take(g, "moments", number, b.moments);
+  take(g, "compute_copy", number, b.compute_copy);
+  take(g, "bucket", number, b.bucket);
+}
+
+void apply_data_parallel(const Field& f, DataParallel& d) {
+  const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
+                    "overlap_gather", "shard_unit_is_layer"});
+  take(g, "gradient_bytes", number, d.gradient_bytes);
+  take(g, "parameter_bytes", number, d.parameter_bytes);
+  take(g, "usable_window", share, d.usable_window);
+  take(g, "contention", share, d.contention);
+  take(f, "overlap_gradient", d.overlap_gradient);
+  take(f, "overlap_gather", d.overlap_gather);
+  take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+}
+
+void apply_saved(const Field& f, SavedTensors& s) {
+  const Group g(f, {"norm_output", "norm_output_sharded", "gate_activation", "attention_output_copy", "rotary_copy",
+                    "norm_statistics", "logits"});
+  take(f, "norm_output", s.norm_output);
+  take(f, "norm_output_sharded", s.norm_output_sharded);
+  take(f, "gate_activation", s.gate_activation);
+  take(f, "attention_output_copy", s.attention_output_copy);
+  take(f, "rotary_copy", s.rotary_copy);
+  take(g, "norm_statistics", number, s.norm_statistics);
+  take(g, "logits", number, s.logits);
+}
+
+void apply_rules(const Field& f, Profile& p) {
+  f.only({"vocab_multiple", "vocab_parallel", "max_zero", "default_zero", "zero_with_pipeline", "kv_replication", "sequence_parallel",
+          "default_schedule", "source", "kind"});
+  if (const auto v = f.find("vocab_multiple")) p.vocab_multiple = v->integer(1, 1 << 20);
+  take(f, "vocab_parallel", p.vocab_parallel);
+  if (const auto v = f.find("max_zero")) p.max_zero = static_cast<int>(v->integer(0, 3));
+  if (const auto v = f.find("default_zero")) p.default_zero = static_cast<int>(v->integer(0, 3));
+  take(f, "zero_with_pipeline", p.zero_with_pipeline);
+  take(f, "kv_replication", p.kv_replication);
+  take(f, "sequence_parallel", p.sequence_parallel);
+  if (const auto v = f.find("default_schedule")) p.default_schedule = v->string();
+}
+
+// One file (or era) over what its ancestors said.
+void apply(const Field& root, Profile& p) {
+  if (const auto f = root.find("bytes")) apply_bytes(*f, p.bytes);
+  if (const auto f = root.find("data_parallel")) apply_data_parallel(*f, p.data_parallel);
+  if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
+  if (const auto f = root.find("elementwise")) {
+    const Group g(*f, {"traffic", "loss_passes"});
+    take(g, "traffic", number, p.elementwise.traffic);
+    take(g, "loss_passes", number, p.elementwise.loss_passes);
+  }
+  if (const auto f = root.find("overlap")) {
+    const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});
+    take(g, "tensor_parallel", share, p.overlap.tensor_parallel);
+    take(g, "expert_parallel", share, p.overlap.expert_parallel);
+    take(g, "context_parallel", share, p.overlap.context_parallel);
+    take(g, "pipeline", share, p.overlap.pipeline);
+  }
+  if (const auto f = root.find("host")) {
+    const Group g(*f, {"step", "launch"});
+    take(g, "step", [](const Field& v) { return v.seconds(); }, p.host.step);
+    take(g, "launch", number, p.host.launch);
+  }
+  if (const auto f = root.find("memory")) {
+    const Group g(*f, {"context", "communicator", "fragmentation"});
+    take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
+    take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
+    take(g, "fragmentation", number, p.memory.fragmentation);
+  }
+  if (const auto f = root.find("compute")) {
+    const Group g(*f, {"gemm_share", "straggler"});
+    take(g, "gemm_share", number, p.gemm_share);
+    take(g, "straggler", number, p.straggler);
+  }
+  if (const auto f = root.find("moe")) {
+    const Group g(*f, {"imbalance", "permute_passes"});
+    take(g, "imbalance", number, p.expert_imbalance);
+    take(g, "permute_passes", number, p.permute_passes);
+  }
+  if (const auto f = root.find("residuals")) {
+    const Group g(*f, {"step_time", "device_memory"});
+    take(g, "step_time", share, p.time_residual);
+    take(g, "device_memory", share, p.memory_residual);
+  }
+  if (const auto f = root.find("attention"))
+    for (const auto& [generation, kernel] : f->members())
+      if (generation != "source" && generation != "kind")
+        p.attention.insert_or_assign(generation == "default" ? std::string() : generation, kernel.string());
+  if (const auto f = root.find("rules")) apply_rules(*f, p);
+}
+
+// The same word for "Megatron-LM", "megatron_lm" and "megatron-lm".
+std::string canonical(std::string_view name) {
+  std::string s;
+  for (const char c : name) s += c == '_' || c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (s.ends_with(".json")) s.resize(s.size() - 5);
+  return s;
+}
+
+Document open_profile(const std::string& what) {
+  if (std::error_code e; std::filesystem::is_regular_file(what, e)) return Document::read(what);
+  if (const auto text = profile_text(what)) return Document::parse(*text, canonical(what) + ".json");
+  std::string list;
+  std::vector<std::string_view> known;
+  for (const auto& f : embedded::framework_profiles()) {
+    known.push_back(f.name);
+    list += (list.empty() ? "" : ", ") + std::string(f.name);
+  }
+  const std::string hint = did_you_mean(canonical(what), known);
+  throw InputError("framework \"" + what + "\" is not known" +
+                   (hint.empty() ? "" : "; did you mean \"" + hint + "\"?") + " (known: " + list +
+                   "; or the path of a profile)");
+}
+
+// A shipped profile is complete; one of the user's may not be: every constant must have come from somewhere.
+void check_complete(const Document& d, const Profile& p) {
+  const auto need = [&](const auto& c, std::string_view name) {
+    if (c.place.empty())
+      d.root().fail("\"" + std::string(name) + "\" is missing here and in what it extends; add it, or \"extends\": \"reference\"");
+  };
+  need(p.bytes.parameter, "bytes/parameter");
+  need(p.bytes.gradient, "bytes/gradient");
+  need(p.bytes.master, "bytes/master");
+  need(p.bytes.moments, "bytes/moments");
+  need(p.bytes.compute_copy, "bytes/compute_copy");
+  need(p.bytes.bucket, "bytes/bucket");
+  need(p.data_parallel.gradient_bytes, "data_parallel/gradient_bytes");
+  need(p.data_parallel.parameter_bytes, "data_parallel/parameter_bytes");
+  need(p.data_parallel.usable_window, "data_parallel/usable_window");
+  need(p.data_parallel.contention, "data_parallel/contention");
+  need(p.saved.norm_statistics, "saved/norm_statistics");
+  need(p.saved.logits, "saved/logits");
+  need(p.elementwise.traffic, "elementwise/traffic");
+  need(p.elementwise.loss_passes, "elementwise/loss_passes");
+  need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
+  need(p.overlap.expert_parallel, "overlap/expert_parallel");
+  need(p.overlap.context_parallel, "overlap/context_parallel");
+  need(p.overlap.pipeline, "overlap/pipeline");
+  need(p.host.step, "host/step");
+  need(p.host.launch, "host/launch");
+  need(p.memory.context, "memory/context");
+  need(p.memory.communicator, "memory/communicator");
+  need(p.memory.fragmentation, "memory/fragmentation");
+  need(p.gemm_share, "compute/gemm_share");
+  need(p.straggler, "compute/straggler");
+  need(p.expert_imbalance, "moe/imbalance");
+  need(p.permute_passes, "moe/permute_passes");
+  need(p.time_residual, "residuals/step_time");
+  need(p.memory_residual, "residuals/device_memory");
+  if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
+  if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");
+}
+
+}  // namespace
+
+Profile read_profile(const std::string& what, int year) {
+  std::vector<Document> chain{open_profile(what)};
+  while (const auto parent = chain.back().root().find("extends")) {
+    const auto name = parent->string();
+    const auto text = profile_text(name);
+    if (!text) parent->fail("\"" + name + "\" is not a shipped profile; extends names one of them");
+    if (chain.size() > max_ancestors) parent->fail("extends itself, or more than 8 others in a row");
+    chain.push_back(Document::parse(*text, name + ".json"));
+  }
+  Profile p;
+  for (auto d = chain.rbegin(); d != chain.rend(); ++d) {
+    const Field root = d->root();
+    root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
+    if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
+    apply(root, p);
+    // Eras are listed oldest first; the first one the year lies before wins.
+    if (const auto eras = root.find("eras"); eras && year > 0)
+      for (const Field& era : eras->elements())
+        if (year < era["before"].integer(1990, 2100)) {
+          apply(era, p);
+          break;
+        }
+  }
+  const Field own = chain.front().root();
+  p.name = own["name"].string();
+  p.title = own["title"].string();
+  check_complete(chain.front(), p);
+  return p;
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const auto& f : embedded::framework_profiles()) names.emplace_back(f.name);
+  return names;
+}
+
+std::optional<std::string> profile_text(std::string_view name) {
+  const std::string wanted = canonical(name);
+  for (const auto& f : embedded::framework_profiles())
+    if (f.name == wanted) return std::string(f.text);
+  return {};
+}
+
+}  // namespace napkin

@@ -1,0 +1,135 @@
+#include "model/search/rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "model/step/split.hpp"
+
+namespace napkin {
+namespace {
+
+template <class Test>
+bool every_kind(const Job& j, Test test) {
+  return std::all_of(j.model->kinds.begin(), j.model->kinds.end(), test);
+}
+bool has_experts(const Job& j) {
+  return std::any_of(j.model->kinds.begin(), j.model->kinds.end(), [](const LayerKind& k) { return k.ffn.moe.has_value(); });
+}
+
+bool tp_divides_heads(const Job& j, const Layout& l) {
+  return every_kind(j, [&](const LayerKind& k) {
+    return (!k.attention || k.attention->heads % l.tp == 0) && (!k.mamba || k.mamba->heads % l.tp == 0) &&
+           (!k.linear || (k.linear->value_heads % l.tp == 0 && k.linear->key_heads % l.tp == 0));
+  });
+}
+bool tp_and_kv_heads(const Job& j, const Layout& l) {
+  return every_kind(j, [&](const LayerKind& k) {
+    if (!k.attention || k.attention->is_mla) return true;
+    const int kv = k.attention->kv_heads;
+    return kv % l.tp == 0 || (j.profile->kv_replication && l.tp % kv == 0);
+  });
+}
+bool tp_divides_ffn(const Job& j, const Layout& l) {
+  return every_kind(j, [&](const LayerKind& k) {
+    return k.ffn.width % l.tp == 0 && (!k.ffn.moe || k.ffn.moe->shared_ffn % l.tp == 0);
+  });
+}
+bool cp_divides_sequence(const Job& j, const Layout& l) { return l.cp == 1 || j.sequence % (2LL * l.cp) == 0; }
+bool ep_divides_experts(const Job& j, const Layout& l) {
+  return every_kind(j, [&](const LayerKind& k) { return !k.ffn.moe || k.ffn.moe->experts % l.ep == 0; }) &&
+         (l.ep == 1 || has_experts(j));
+}
+bool etp_divides_expert_ffn(const Job& j, const Layout& l) {
+  return every_kind(j, [&](const LayerKind& k) { return !k.ffn.moe || k.ffn.moe->ffn % l.etp == 0; }) &&
+         (l.etp == 1 || has_experts(j));
+}
+bool world_divides(const Job& j, const Layout& l) {
+  return j.gpus % (static_cast<std::int64_t>(l.tp) * l.cp * l.pp) == 0;
+}
+bool expert_world_divides(const Job& j, const Layout& l) {
+  return j.gpus % (static_cast<std::int64_t>(l.ep) * l.etp * l.pp) == 0;
+}
+bool layers_split(const Job& j, const Layout& l) {
+  // Even, or even once the embedding, the head or both count as a layer.
+  const auto depth = static_cast<std::int64_t>(j.model->depth());
+  const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
+  return depth >= chunks && (depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
+}
+bool sp_available(const Job& j, const Layout& l) {
+  return !l.sp || (l.tp > 1 && j.profile->sequence_parallel);
+}
+bool sp_divides_sequence(const Job& j, const Layout& l) { return !l.sp || j.sequence / l.cp % l.tp == 0; }
+bool experts_need_sp(const Job& j, const Layout& l) { return l.tp == 1 || l.sp || !has_experts(j); }
+bool batch_divides(const Job& j, const Layout& l) { return j.batch % (l.dp * l.micro_batch) == 0; }
+bool interleaving_divides(const Job& j, const Layout& l) {
+  return l.vpp == 1 || (l.pp > 1 && micro_batches(j, l) % l.pp == 0);
+}
+bool zero_available(const Job& j, const Layout& l) { return l.zero <= j.profile->max_zero; }
+bool zero_needs_replicas(const Job&, const Layout& l) { return l.zero == 0 || l.dp * l.cp > 1; }
+bool zero_with_pipeline(const Job& j, const Layout& l) {
+  return l.zero < 2 || l.pp == 1 || j.profile->zero_with_pipeline;
+}
+
+constexpr std::array<Rule, 16> all_rules{{
+    {"tp divides the attention heads", "Megatron-LM transformer_config.py:1446", LayoutAxis::tp, tp_divides_heads},
+    {"tp divides the kv heads, or they divide tp", "Megatron-LM transformer_config.py:1461", LayoutAxis::tp,
+     tp_and_kv_heads},
+    {"tp divides the ffn width", "shoeybi2019megatron §3", LayoutAxis::tp, tp_divides_ffn},
+    {"2·cp divides the sequence", "Megatron-LM arguments.py:1336", LayoutAxis::cp, cp_divides_sequence},
+    {"ep divides the experts", "Megatron-LM arguments.py:1657", LayoutAxis::ep, ep_divides_experts},
+    {"etp divides the expert ffn width", "Megatron-LM parallel_state.py:866", LayoutAxis::etp, etp_divides_expert_ffn},
+    {"tp·cp·pp divides the GPUs", "Megatron-LM parallel_state.py:822", LayoutAxis::pp, world_divides},
+    {"ep·etp·pp divides the GPUs", "Megatron-LM parallel_state.py:866", LayoutAxis::pp, expert_world_divides},
+    {"layers split over pp·vpp", "Megatron-LM transformer_config.py:2382", LayoutAxis::vpp, layers_split},
+    {"sp needs tp", "korthikanti2022 §4.2", LayoutAxis::sp, sp_available},
+    {"tp divides the sequence of a rank", "Megatron-LM arguments.py:1336", LayoutAxis::sp, sp_divides_sequence},
+    {"experts under tp need sp", "Megatron-LM arguments.py (MoE with TP)", LayoutAxis::sp, experts_need_sp},
+    {"dp·micro-batch divides the batch", "Megatron-LM num_microbatches_calculator.py:382", LayoutAxis::micro_batch,
+     batch_divides},
+    {"pp divides the micro-batches under interleaving", "Megatron-LM schedules.py:1160", LayoutAxis::micro_batch,
+     interleaving_divides},
+    {"the framework has this ZeRO stage", "profile: rules", LayoutAxis::zero,
+     [](const Job& j, const Layout& l) { return zero_available(j, l) && zero_with_pipeline(j, l); }},
+    {"zero needs replicas to shard over", "rajbhandari2020zero §5", LayoutAxis::zero, zero_needs_replicas},
+}};
+
+}  // namespace
+
+std::span<const Rule> rules() { return all_rules; }
+
+const Rule* broken_rule(const Job& job, const Layout& l) {
+  for (const Rule& r : all_rules)
+    if (!r.keeps(job, l)) return &r;
+  return nullptr;
+}
+
+std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
+  std::string s = "rule \"" + std::string(rule.name) + "\" is broken: ";
+  const auto n = [](std::int64_t v) { return std::to_string(v); };
+  if (rule.keeps == layers_split) {
+    const auto depth = static_cast<std::int64_t>(job.model->depth());
+    std::string fits;
+    for (const std::int64_t d : divisors(depth, depth)) fits += (fits.empty() ? "" : ", ") + n(d);
+    return s + n(depth) + " layers over pp " + n(l.pp) + " × vpp " + n(l.vpp) + "; pp·vpp may be " + fits;
+  }
+  if (rule.keeps == batch_divides)
+    return s + "batch " + n(job.batch) + " over dp " + n(l.dp) + " × micro-batch " + n(l.micro_batch) + "; a batch of " +
+           n((job.batch + l.dp * l.micro_batch - 1) / (l.dp * l.micro_batch) * (l.dp * l.micro_batch)) + " would divide";
+  if (rule.keeps == interleaving_divides)
+    return s + n(micro_batches(job, l)) + " micro-batches, pp " + n(l.pp) + ", vpp " + n(l.vpp) +
+           "; use vpp 1 or a multiple of " + n(l.pp) + " micro-batches";
+  if (rule.needs == LayoutAxis::tp) {
+    std::string shapes;
+    for (const LayerKind& k : job.model->kinds)
+      if (k.attention) {
+        shapes = n(k.attention->heads) + " heads, " + n(k.attention->kv_heads) + " kv heads, ffn " + n(k.ffn.width);
+        break;
+      }
+    return s + "tp " + n(l.tp) + " with " + shapes;
+  }
+  return s + describe(l) + " on " + n(job.gpus) + " GPUs, sequence " + n(job.sequence) + ", batch " + n(job.batch) + " [" +
+         std::string(rule.source) + "]";
+}
+
+}  // namespace napkin

@@ -1,0 +1,157 @@
+#include "model/step/compose.hpp"
+
+#include <cmath>
+
+namespace napkin {
+namespace {
+
+// Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
+template <class K>
+struct StagePace {
+  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed, per micro-batch
+  SecondsT<K> forward{}, backward{};
+};
+
+template <class K>
+StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
+  const DataParallel& dp = job.profile->data_parallel;
+  StagePace<K> p;
+  const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
+  if (l.zero >= 3) {
+    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit;
+    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather);
+  }
+  if (l.zero >= 2) {
+    // What the gathers have not used of the backward window is left for the reduction.
+    const SecondsT<K> window = l.zero >= 3 ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
+    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient);
+  }
+  if (l.pp > 1) p.messages = l.vpp * message;
+  p.forward = forward + p.gather_forward + p.messages;
+  p.backward = backward + p.gather_backward + p.reduce + p.messages;
+  return p;
+}
+
+int communicators(const Layout& l) {
+  return (l.tp > 1) + (l.cp > 1) + (l.ep > 1) + (l.pp > 1) + (l.dp > 1);
+}
+
+}  // namespace
+
+template <class K>
+StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
+  StageTensors<K> t = s.cost->tensors;
+  t.gathered = s.dp->gathered;
+  return stage_memory(scope, *job.profile, s.dp->states, t, s.in_flight, communicators(l));
+}
+
+template <class K>
+SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
+  if (l.pp == 1) return {};
+  const auto rows = scope.input("b", l.micro_batch, "layout: micro-batch") *
+                    scope.input("s", static_cast<double>(job.sequence), "job: sequence length") /
+                    scope.input("cp", l.cp, "layout") / scope.input("tp_sp", l.sp ? l.tp : 1, "layout");
+  const auto bytes = let("B_p2p", rows * scope.input("h", static_cast<double>(job.model->hidden), job.model->name) *
+                                      scope.input("e", Bytes::si(job.precision.base_bytes), "precision"));
+  const Group group{.size = 2, .stride = static_cast<long long>(l.tp) * l.cp * l.dp};
+  return let("t_p2p", (1 - scope.read("o_pp", job.profile->overlap.pipeline)) *
+                          collective_cost(scope, job.hardware->network, Operation::send_recv, bytes, group).time);
+}
+
+template <class K>
+StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<const StageUnit<K>> stages,
+                    SecondsT<K> p2p) {
+  const DataParallel& dp = job.profile->data_parallel;
+  StepCost<K> step;
+
+  // 1. The slowest stage sets the pace of the pipeline; the others are its bubble.
+  StagePace<K> slowest;
+  StageTimes<K> times;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StagePace<K> p = pace(scope, job, l, stages[i], p2p);
+    times.sum_forward += stages[i].ranks * p.forward;
+    times.sum_backward += stages[i].ranks * p.backward;
+    if (i == 0 || p.forward + p.backward > slowest.forward + slowest.backward) {
+      slowest = p;
+      step.slowest = static_cast<int>(i);
+    }
+  }
+  const StageUnit<K>& s = stages[static_cast<std::size_t>(step.slowest)];
+  const StageCost<K>& c = *s.cost;
+  const double count = static_cast<double>(micro_batches(job, l));
+  const auto m = scope.input("m", count, "micro-batches: batch / (dp · micro-batch)");
+  const auto set = [&](Term t, SecondsT<K> v) {
+    step.terms[static_cast<std::size_t>(t)] = let(term_names[static_cast<std::size_t>(t)], v);
+  };
+
+  // 2. Work of that stage over the micro-batches.
+  set(Term::forward_gemm, m * c.forward.gemm);
+  set(Term::forward_attention, m * c.forward.attention);
+  set(Term::forward_elementwise, m * c.forward.elementwise);
+  set(Term::backward_gemm, m * c.backward.gemm);
+  set(Term::backward_attention, m * c.backward.attention);
+  set(Term::backward_elementwise, m * c.backward.elementwise);
+  set(Term::recompute, m * c.recompute);
+  set(Term::ends, m * (c.ends_forward + c.ends_backward));
+  set(Term::tp_comm, m * (c.forward.tp + c.backward.tp));
+  set(Term::cp_comm, m * (c.forward.cp + c.backward.cp));
+  set(Term::ep_comm, m * (c.forward.ep + c.backward.ep));
+  set(Term::pp_comm, m * (2 * slowest.messages));
+  set(Term::host, m * (c.forward.host + c.backward.host));
+
+  // 3. The bubble of the schedule.
+  if (l.pp > 1) {
+    times.slowest_forward = slowest.forward;
+    times.slowest_backward = slowest.backward;
+    // Zero-bubble schedules may delay weight gradients: half of the GEMM time of the backward pass.
+    times.slowest_weight = 0.5 * c.backward.gemm;
+    times.p2p = p2p;
+    set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+  }
+
+  // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
+  if (l.zero >= 2) {
+    set(Term::dp_comm, m * slowest.reduce);
+  } else {
+    set(Term::dp_comm, exposed(scope, dp, s.dp->reduce, c.backward_total, dp.overlap_gradient));
+  }
+  if (l.zero >= 3) {
+    set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
+  } else if (l.zero >= 1) {
+    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather));
+  }
+  set(Term::optimizer, s.dp->optimizer);
+
+  // 5. Growth with scale, and the host.
+  SecondsT<K> sum = step.terms[0];
+  for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
+  const double beyond = static_cast<double>(gpus(l)) / job.hardware->network.node_size;
+  if (beyond > 1) {
+    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
+    set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * let("t_work", sum));
+  }
+  set(Term::fixed, scope.read("t_fixed", job.profile->host.step));
+  SecondsT<K> total = step.terms[0];
+  for (std::size_t t = 1; t < term_count; ++t) total = total + step.terms[t];
+  step.time = let("step_time", total);
+
+  // 6. Memory of the fullest stage.
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageMemory<K> bytes = stage_memory_of(scope, job, l, stages[i]);
+    if (i == 0 || bytes.device > step.memory.device) {
+      step.memory = bytes;
+      step.fullest = static_cast<int>(i);
+    }
+  }
+  return step;
+}
+
+#define NAPKIN_INSTANTIATE(K)                                                                              \
+  template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>); \
+  template StageMemory<K> stage_memory_of(Scope<K>, const Job&, const Layout&, const StageUnit<K>&);       \
+  template SecondsT<K> stage_message(Scope<K>, const Job&, const Layout&);
+NAPKIN_INSTANTIATE(Plain)
+NAPKIN_INSTANTIATE(Traced)
+#undef NAPKIN_INSTANTIATE
+
+}  // namespace napkin

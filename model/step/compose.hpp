@@ -1,0 +1,67 @@
+// One training step from its parts: pure arithmetic over cached costs. The search and `predict` call the same function.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "model/pipeline/pipeline.hpp"
+#include "model/step/data_parallel.hpp"
+#include "model/step/stage_cost.hpp"
+
+namespace napkin {
+
+// The terms a step's time is made of, in the order they are added; their sum is the step time, exactly.
+enum class Term : std::uint8_t {
+  forward_gemm, forward_attention, forward_elementwise,
+  backward_gemm, backward_attention, backward_elementwise,
+  recompute,        // forward run again in the backward pass, its communication included
+  ends,             // embedding, head and loss where the slowest stage has them
+  tp_comm, cp_comm, ep_comm, pp_comm,  // exposed communication
+  host,             // launches that kernels are too short to hide
+  bubble,           // what the slowest stage waits for the others
+  dp_comm,          // exposed gradient reduction
+  param_gather,     // exposed parameter gathering
+  optimizer,
+  straggler,        // growth of the slowest rank with scale
+  fixed             // host work per step
+};
+inline constexpr std::size_t term_count = 19;
+inline constexpr std::array<std::string_view, term_count> term_names{
+    "forward_gemm",  "forward_attention",  "forward_elementwise", "backward_gemm", "backward_attention",
+    "backward_elementwise", "recompute",   "head_and_embedding",  "tp_comm",       "cp_comm",
+    "ep_comm",       "pp_comm",            "host",                "bubble",        "dp_comm",
+    "param_gather",  "optimizer",          "straggler",           "fixed"};
+
+// A pipeline stage (or a run of equal ones) with what its layout makes of it.
+template <class K>
+struct StageUnit {
+  const StageCost<K>* cost{};
+  const DataParallelCost<K>* dp{};
+  double in_flight = 1;  // most micro-batches held at once by any of these ranks
+  int first_rank = 0, ranks = 1;
+};
+
+template <class K>
+struct StepCost {
+  SecondsT<K> time{};
+  std::array<SecondsT<K>, term_count> terms{};
+  int slowest = 0;             // index of the stage that sets the pace
+  int fullest = 0;             // index of the stage with the most device bytes
+  StageMemory<K> memory;       // of the fullest stage
+};
+
+// `p2p` is one message between neighbouring stages.
+template <class K>
+[[nodiscard]] StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l,
+                                  std::span<const StageUnit<K>> stages, SecondsT<K> p2p);
+
+// Device bytes of one stage; compose() takes the fullest.
+template <class K>
+[[nodiscard]] StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s);
+
+// One message between neighbouring stages: the hidden state of a micro-batch, sharded under SP.
+template <class K>
+[[nodiscard]] SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l);
+
+}  // namespace napkin

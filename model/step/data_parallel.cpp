@@ -1,0 +1,103 @@
+#include "model/step/data_parallel.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+// A sharding group and the groups that hold copies of its shards (HSDP, MiCS; zhao2023fsdp).
+struct ShardGroups {
+  Group shard, replica;
+};
+
+ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t zero_group) {
+  const std::int64_t n = zero_group > 0 ? std::min(zero_group, ranks) : ranks;
+  return {.shard = {.size = static_cast<int>(n), .stride = stride},
+          .replica = {.size = static_cast<int>(ranks / n), .stride = stride * n}};
+}
+
+std::int64_t dense_ranks(const Layout& l) { return l.dp * l.cp; }
+std::int64_t expert_ranks(const Layout& l) {
+  return std::max<std::int64_t>(1, l.dp * l.cp * l.tp / (static_cast<std::int64_t>(l.ep) * l.etp));
+}
+
+}  // namespace
+
+StateShards state_shards(const Layout& l) {
+  const auto over = [&](std::int64_t ranks) { return l.zero_group > 0 ? std::min(l.zero_group, ranks) : ranks; };
+  return {.zero = l.zero, .dense = over(dense_ranks(l)), .expert = over(expert_ranks(l))};
+}
+
+template <class K>
+DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l, const StageCost<K>& stage) {
+  const DataParallel& dp = job.profile->data_parallel;
+  const Network& network = job.hardware->network;
+  const auto wire_gradient = scope.read("B_wire_grad", dp.gradient_bytes) * (1 * byte);
+  const auto wire_parameter = scope.read("B_wire_param", dp.parameter_bytes) * (1 * byte);
+  const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, l.zero_group);
+  const ShardGroups expert =
+      shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, l.zero_group);
+
+  const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
+    return g.size <= 1 || bytes == BytesT<K>{} ? SecondsT<K>{}
+                                               : let(name, collective_cost(scope, network, op, bytes, g).time);
+  };
+  // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
+  const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    const BytesT<K> bytes = parameters * wire_gradient;
+    if (l.zero == 0)
+      return run("t_all_reduce_grad", Operation::all_reduce, bytes,
+                 {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
+    return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard) +
+           run("t_all_reduce_shard", Operation::all_reduce, bytes / g.shard.size, g.replica);
+  };
+  const auto gather = [&](const RankParameters<K>& p) {
+    return run("t_all_gather_param", Operation::all_gather, p.dense * wire_parameter, dense.shard) +
+           run("t_all_gather_expert", Operation::all_gather, p.expert * wire_parameter, expert.shard);
+  };
+
+  DataParallelCost<K> c;
+  c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
+  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
+  if (l.zero >= 3) {
+    c.first_unit = let("t_first_unit", gather(stage.unit));
+    const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
+                                                                  : scope.read("B_param", job.profile->bytes.parameter);
+    const auto unit = dp.shard_unit_is_layer ? stage.unit.dense + stage.unit.expert
+                                             : stage.parameters.dense + stage.parameters.expert;
+    const double units = dp.shard_unit_is_layer ? 2 : 1;
+    c.gathered = let("M_gathered", units * unit * whole * (1 * byte), "zhao2023fsdp");
+  }
+  const StateShards shards = state_shards(l);
+  const BytePolicy& bytes = job.profile->bytes;
+  c.states = state_bytes(scope, bytes, stage.parameters, shards);
+  // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
+  const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
+                                            stage.parameters.expert / static_cast<double>(shards.expert)
+                                      : stage.parameters.dense + stage.parameters.expert;
+  const auto traffic = scope.read("B_grad", bytes.gradient) +
+                       2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
+                       (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);
+  c.optimizer = let("t_optimizer",
+                    elementwise_cost(scope, job.hardware->accelerator, shard * traffic * (1 * byte)).time,
+                    "kingma2015adam");
+  return c;
+}
+
+template <class K>
+SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication, SecondsT<K> window,
+                    bool overlapped) {
+  if (!overlapped) return choose("not overlapped", communication);
+  const auto hidden =
+      let("t_hidden", min(communication, scope.read("o_dp", dp.usable_window) * window));
+  return communication - hidden + scope.read("x_dp", dp.contention) * hidden;
+}
+
+#define NAPKIN_INSTANTIATE(K)                                                                                       \
+  template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&);        \
+  template SecondsT<K> exposed(Scope<K>, const DataParallel&, SecondsT<K>, SecondsT<K>, bool);
+NAPKIN_INSTANTIATE(Plain)
+NAPKIN_INSTANTIATE(Traced)
+#undef NAPKIN_INSTANTIATE
+
+}  // namespace napkin

@@ -1,0 +1,32 @@
+// What data parallelism costs a stage: gradient reduction, parameter gathering, the optimizer.
+#pragma once
+
+#include "model/memory/memory.hpp"
+#include "model/step/layout.hpp"
+#include "model/step/stage_cost.hpp"
+
+namespace napkin {
+
+// Times before any overlap. Under ZeRO 0–1 `reduce` happens once a step, under ZeRO 2–3 once a micro-batch (the
+// gradients are kept sharded); `gather` once a step under ZeRO 1–2, before each pass under ZeRO 3.
+template <class K>
+struct DataParallelCost {
+  SecondsT<K> reduce{}, gather{}, optimizer{};
+  SecondsT<K> first_unit{};  // ZeRO-3: gathering the first layer, with nothing to hide behind
+  BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters in flight
+  StateBytes<K> states{};
+};
+
+[[nodiscard]] StateShards state_shards(const Layout& l);
+
+template <class K>
+[[nodiscard]] DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l,
+                                                     const StageCost<K>& stage);
+
+// What `communication` adds to a window of compute it may hide in: it hides in the usable share of the window, and what
+// hides still slows the compute by `contention` (shared memory bandwidth and units).
+template <class K>
+[[nodiscard]] SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication,
+                                  SecondsT<K> window, bool overlapped);
+
+}  // namespace napkin

@@ -1,0 +1,263 @@
+#include "model/step/layer_cost.hpp"
+
+namespace napkin {
+
+template <class K>
+PassCost<K> operator+(const PassCost<K>& a, const PassCost<K>& b) {
+  return {a.gemm + b.gemm, a.attention + b.attention, a.elementwise + b.elementwise, a.tp + b.tp, a.cp + b.cp,
+          a.ep + b.ep,     a.host + b.host};
+}
+template <class K>
+PassCost<K> operator*(double n, const PassCost<K>& a) {
+  return {n * a.gemm, n * a.attention, n * a.elementwise, n * a.tp, n * a.cp, n * a.ep, n * a.host};
+}
+
+LayerKey layer_key(const Layout& l) {
+  return {.tp = l.tp, .sp = l.sp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch = l.micro_batch,
+          .recompute = l.recompute,
+          .modules = l.recompute == Recompute::selective ? l.modules : std::uint8_t{0}};
+}
+
+std::string_view attention_kernel(const Job& job) {
+  const auto& choice = job.profile->attention;
+  auto it = choice.find(job.hardware->accelerator.generation);
+  if (it == choice.end()) it = choice.find(std::string_view{});
+  return it == choice.end() ? std::string_view("fa2") : std::string_view(it->second);
+}
+
+Shard shard_of(const Job& job, const LayerKey& k) {
+  return {.tp = k.tp,
+          .sp = k.sp,
+          .cp = k.cp,
+          .ep = k.ep,
+          .etp = k.etp,
+          .micro_batch = k.micro_batch,
+          .sequence = job.sequence,
+          .element = job.precision.base_bytes,
+          .fused_attention = attention_kernel(job) != "unfused"};
+}
+
+namespace {
+
+// Prices one operator at a time and keeps the totals.
+template <class K>
+class Pricer {
+ public:
+  Pricer(Scope<K> scope, const Job& job, const LayerKey& key)
+      : scope_(scope),
+        job_(job),
+        key_(key),
+        accelerator_(job.hardware->accelerator),
+        kernel_(attention_kernel(job)),
+        gemm_share_(scope.read("x_gemm", job.profile->gemm_share)),
+        tp_hidden_(scope.read("o_tp", job.profile->overlap.tensor_parallel)),
+        ep_hidden_(scope.read("o_ep", job.profile->overlap.expert_parallel)),
+        launch_(scope.read("t_launch", accelerator_.launch) * scope.read("x_launch", job.profile->host.launch)),
+        cast_(scope.input("B_cast", Bytes::si(job.precision.cast_bytes), job.precision.name)),
+        gradient_(scope.read("B_grad", job.profile->bytes.gradient)) {}
+
+  // Each prices the operator's passes and returns its forward time.
+  SecondsT<K> gemm(const Operator<K>& o) {
+    const bool low = o.low_precision && o.weight;
+    const Format format = low ? job_.precision.gemm : job_.precision.base;
+    const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
+    const double out = job_.precision.base_bytes;
+    const auto& s = o.gemm;
+    const auto run = [&](const GemmShape<K>& shape, double output) {
+      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / gemm_share_,
+                 "model/kernel/gemm.cpp");
+    };
+    const SecondsT<K> forward = run(s, out);
+    forward_.gemm += forward;
+    backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
+    // dW = Xᵀ·dY, added into the gradient buffer: read and written.
+    backward_.gemm += run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+    forward_kernels_ += 1;
+    backward_kernels_ += 2;
+    if (low && job_.precision.cast_bytes > 0) {
+      // X and W are quantised forward; dY backward (with the transposes that both backward products need).
+      forward_.elementwise += cast(s.count * (s.m * s.k + s.k * s.n));
+      backward_.elementwise += cast(s.count * s.m * s.n);
+      forward_kernels_ += 2;
+      backward_kernels_ += 1;
+    }
+    return forward;
+  }
+  SecondsT<K> attention(const Operator<K>& o) {
+    const SecondsT<K> forward = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
+                                               Pass::forward, Regime::sustained)
+                                    .time;
+    forward_.attention += forward;
+    backward_.attention += attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
+                                          Pass::backward, Regime::sustained)
+                               .time;
+    forward_kernels_ += 1;
+    backward_kernels_ += 2;
+    return forward;
+  }
+  SecondsT<K> elementwise(const Operator<K>& o) {
+    SecondsT<K> forward{};
+    if (o.forward_bytes > BytesT<K>{}) {
+      forward = let(o.name, elementwise_cost(scope_, accelerator_, o.forward_bytes).time);
+      forward_.elementwise += forward;
+      forward_kernels_ += 1;
+    }
+    if (o.backward_bytes > BytesT<K>{}) {
+      backward_.elementwise += let(o.name, elementwise_cost(scope_, accelerator_, o.backward_bytes).time);
+      backward_kernels_ += 1;
+    }
+    return forward;
+  }
+  SecondsT<K> collective(const Operator<K>& o) {
+    const auto cost = [&](Operation op) {
+      return let(o.name, collective_cost(scope_, job_.hardware->network, op, o.bytes, group(o.axis)).time);
+    };
+    const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
+    SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
+    switch (o.axis) {
+      case Axis::tp:
+        if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
+        forward_.tp += (1 - tp_hidden_) * forward;
+        backward_.tp += (1 - tp_hidden_) * backward;
+        return (1 - tp_hidden_) * forward;
+      case Axis::cp:
+        ring_forward_ += forward;
+        ring_backward_ += backward;
+        return {};
+      case Axis::ep:
+      case Axis::etp:
+        forward_.ep += (1 - ep_hidden_) * forward;
+        backward_.ep += (1 - ep_hidden_) * backward;
+        return (1 - ep_hidden_) * forward;
+    }
+    return {};
+  }
+
+  SecondsT<K> run(const Operator<K>& o) {
+    switch (o.kind) {
+      case Operator<K>::Kind::gemm: return gemm(o);
+      case Operator<K>::Kind::attention: return attention(o);
+      case Operator<K>::Kind::elementwise: return elementwise(o);
+      case Operator<K>::Kind::collective: return collective(o);
+    }
+    return {};
+  }
+
+  // Ring hops hide behind the attention they feed (liu2023ring); launches behind the kernels they start.
+  void finish() {
+    if (key_.cp > 1) {
+      const auto window = scope_.read("o_cp", job_.profile->overlap.context_parallel);
+      forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention), "liu2023ring");
+      backward_.cp =
+          let("cp_exposed_backward", max(SecondsT<K>{}, ring_backward_ - window * backward_.attention), "liu2023ring");
+    }
+    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_kernels_ * launch_ - forward_.total()));
+    backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_kernels_ * launch_ - backward_.total()));
+  }
+  [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
+  [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
+
+ private:
+  SecondsT<K> cast(ScalarT<K> elements) {
+    return let("cast", elementwise_cost(scope_, accelerator_, elements * cast_).time);
+  }
+  // Rank order tp-cp-ep-dp-pp; among the experts' ranks etp runs fastest, then ep (Megatron-Core parallel_state).
+  [[nodiscard]] Group group(Axis axis) const {
+    switch (axis) {
+      case Axis::tp: return {.size = key_.tp, .stride = 1};
+      case Axis::cp: return {.size = key_.cp, .stride = key_.tp};
+      case Axis::ep: return {.size = key_.ep, .stride = key_.etp};
+      case Axis::etp: return {.size = key_.etp, .stride = 1};
+    }
+    return {};
+  }
+
+  Scope<K> scope_;
+  const Job& job_;
+  const LayerKey& key_;
+  const Accelerator& accelerator_;
+  std::string_view kernel_;
+  ScalarT<K> gemm_share_, tp_hidden_, ep_hidden_;
+  SecondsT<K> launch_;
+  BytesT<K> cast_;
+  ScalarT<K> gradient_;
+  PassCost<K> forward_, backward_;
+  SecondsT<K> ring_forward_{}, ring_backward_{};
+  double forward_kernels_ = 0, backward_kernels_ = 0;
+};
+
+}  // namespace
+
+template <class K>
+LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
+                   const char* name) {
+  Pricer<K> pricer(scope, job, key);
+  LayerCost<K> c;
+  SecondsT<K> rerun{};
+  BytesT<K> kept{}, dropped{};
+  for (const Operator<K>& o : operators) {
+    const SecondsT<K> forward = pricer.run(o);
+    if ((o.rerun & key.modules) != 0) rerun += forward;
+    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
+  }
+  pricer.finish();
+  c.forward = pricer.forward();
+  c.backward = pricer.backward();
+  if (key.recompute == Recompute::full) {
+    // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
+    const Shard sh = shard_of(job, key);
+    const auto input = scope.input("b", sh.micro_batch) * scope.input("s", static_cast<double>(sh.sequence)) /
+                       scope.input("cp", sh.cp) * scope.input("h", static_cast<double>(job.model->hidden)) *
+                       scope.input("e", Bytes::si(sh.element)) / scope.input("tp_sp", sh.sp ? sh.tp : 1);
+    c.recompute = let("recompute", c.forward.total(), "korthikanti2022", name);
+    c.saved = let("saved", input, "korthikanti2022", name);
+    c.transient = let("recomputed", kept, {}, name);
+  } else {
+    c.recompute = let("recompute", rerun, "korthikanti2022", name);
+    c.saved = let("saved", kept, {}, name);
+    c.transient = let("recomputed", dropped, {}, name);
+  }
+  return c;
+}
+
+template <class K>
+LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
+  return price(scope, job, key, layer_operators(scope, *job.model, kind, shard_of(job, key), *job.profile),
+               "layer");
+}
+namespace {
+// The ends of the model are never recomputed.
+LayerKey kept_whole(LayerKey key) {
+  key.recompute = Recompute::none;
+  key.modules = 0;
+  return key;
+}
+}  // namespace
+
+template <class K>
+LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
+  return price(scope, job, kept_whole(key),
+               embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
+                                   padded_vocab(*job.model, *job.profile, key.tp)),
+               "embedding");
+}
+template <class K>
+LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
+  return price(scope, job, kept_whole(key),
+               head_operators(scope, *job.model, shard_of(job, key), *job.profile,
+                              padded_vocab(*job.model, *job.profile, key.tp)),
+               "head");
+}
+
+#define NAPKIN_INSTANTIATE(K)                                                                                 \
+  template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
+  template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
+  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
+  template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
+  template LayerCost<K> embedding_cost(Scope<K>, const Job&, const LayerKey&);                                \
+  template LayerCost<K> head_cost(Scope<K>, const Job&, const LayerKey&);
+NAPKIN_INSTANTIATE(Plain)
+NAPKIN_INSTANTIATE(Traced)
+#undef NAPKIN_INSTANTIATE
+
+}  // namespace napkin

@@ -1,0 +1,62 @@
+// Time and saved bytes of one layer for one micro-batch on one rank: the unit the search caches by a small key.
+#pragma once
+
+#include <vector>
+
+#include "model/step/layout.hpp"
+#include "model/transformer/operators.hpp"
+
+namespace napkin {
+
+// Where the time of one pass through some operators goes. Communication is what the kernels leave exposed; `host` is
+// what the launch of the kernels adds when they are shorter than their launches.
+template <class K>
+struct PassCost {
+  SecondsT<K> gemm{}, attention{}, elementwise{}, tp{}, cp{}, ep{}, host{};
+  [[nodiscard]] SecondsT<K> compute() const { return gemm + attention + elementwise; }
+  [[nodiscard]] SecondsT<K> total() const { return gemm + attention + elementwise + tp + cp + ep + host; }
+};
+template <class K>
+[[nodiscard]] PassCost<K> operator+(const PassCost<K>& a, const PassCost<K>& b);
+template <class K>
+[[nodiscard]] PassCost<K> operator*(double n, const PassCost<K>& a);
+
+template <class K>
+struct LayerCost {
+  PassCost<K> forward, backward;  // backward without recomputation
+  SecondsT<K> recompute{};        // re-executed forward, communication included
+  BytesT<K> saved{};              // kept per micro-batch
+  BytesT<K> transient{};          // alive only while this layer's backward runs (recomputed activations)
+};
+
+// What a layer's cost depends on.
+struct LayerKey {
+  int tp = 1;
+  bool sp = false;
+  int cp = 1, ep = 1, etp = 1;
+  int micro_batch = 1;
+  Recompute recompute = Recompute::none;
+  std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation, else 0
+  friend auto operator<=>(const LayerKey&, const LayerKey&) = default;
+};
+[[nodiscard]] LayerKey layer_key(const Layout& l);
+[[nodiscard]] Shard shard_of(const Job& job, const LayerKey& key);
+
+// The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
+[[nodiscard]] std::string_view attention_kernel(const Job& job);
+
+// Prices a list of operators, recomputed as the key says; `name` prefixes the derivation.
+template <class K>
+[[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
+                                 const std::vector<Operator<K>>& operators, const char* name);
+
+template <class K>
+[[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);
+
+// The ends of the model, never recomputed.
+template <class K>
+[[nodiscard]] LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key);
+template <class K>
+[[nodiscard]] LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key);
+
+}  // namespace napkin

@@ -1,0 +1,66 @@
+// One 5D parallel layout, and the job it runs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "hardware/hardware.hpp"
+#include "model/frameworks/profile.hpp"
+#include "model/pipeline/pipeline.hpp"
+#include "model/transformer/architecture.hpp"
+#include "model/transformer/operators.hpp"
+
+namespace napkin {
+
+// What the backward pass recomputes: nothing; the core attention (korthikanti2022 §5); every layer from its input.
+enum class Recompute : std::uint8_t { none, selective, full };
+[[nodiscard]] std::string_view to_string(Recompute r);
+
+struct Layout {
+  int tp = 1;
+  bool sp = false;          // sequence parallelism over the TP group (korthikanti2022 §4.2)
+  int cp = 1;
+  int ep = 1, etp = 1;
+  int pp = 1, vpp = 1;
+  Schedule schedule = Schedule::one_f_one_b;
+  std::int64_t dp = 1;
+  int zero = 0;             // 0 none, 1 optimizer states, 2 + gradients, 3 + parameters (rajbhandari2020zero)
+  std::int64_t zero_group = 0;  // ranks a state is sharded over (HSDP, MiCS); 0 = all of dp·cp
+  int micro_batch = 1;
+  Recompute recompute = Recompute::none;
+  std::uint8_t modules = recompute_core_attention;  // under selective recomputation
+  friend auto operator<=>(const Layout&, const Layout&) = default;
+};
+[[nodiscard]] inline std::int64_t gpus(const Layout& l) {
+  return static_cast<std::int64_t>(l.tp) * l.cp * l.pp * l.dp;
+}
+// "tp8 sp cp2 pp4 vpp2 dp16 zero1 mb1 selective": only what differs from 1 or none, in rank order.
+[[nodiscard]] std::string describe(const Layout& l);
+
+// Number formats of a training step. `gemm` is what the linears multiply; attention, router and head stay in `base`.
+struct Precision {
+  std::string name = "bf16";      // "bf16", "fp16", "fp32", "fp8", "fp8-block", "mxfp8", "nvfp4", ...
+  Format base = Format::bf16;
+  Format gemm = Format::bf16;
+  double base_bytes = 2;          // of an element of `base`
+  double gemm_bytes = 2;          // of an element of `gemm`, scales included
+  double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
+};
+
+// A training job: everything but the layout. Pointers are not owned.
+struct Job {
+  const Architecture* model{};
+  const Hardware* hardware{};
+  const Profile* profile{};
+  Precision precision;
+  std::int64_t gpus = 1;
+  std::int64_t sequence = 4096;     // tokens
+  std::int64_t batch = 1024;        // sequences per step, all ranks together
+};
+[[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
+  return j.batch / (l.dp * l.micro_batch);
+}
+
+}  // namespace napkin

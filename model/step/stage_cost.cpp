@@ -1,0 +1,80 @@
+#include "model/step/stage_cost.hpp"
+
+namespace napkin {
+
+template <class K>
+LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key) {
+  const Architecture& a = *job.model;
+  const Profile& p = *job.profile;
+  LayerCosts<K> c;
+  c.layers.reserve(a.kinds.size());
+  for (const LayerKind& kind : a.kinds) {
+    c.layers.push_back(layer_cost(scope, job, key, kind));
+    c.parameters.push_back(layer_rank_parameters(scope, a, kind, key.tp, key.ep, key.etp));
+  }
+  c.embedding = embedding_cost(scope, job, key);
+  c.head = head_cost(scope, job, key);
+  const std::int64_t vocab = padded_vocab(a, p, key.tp);
+  c.embedding_parameters = embedding_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel);
+  c.head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, false);
+  c.tied_head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, true);
+  return c;
+}
+
+template <class K>
+StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs, const StageContent& content) {
+  StageCost<K> s;
+  const auto add = [&](double n, std::size_t kind) {
+    const LayerCost<K>& l = costs.layers[kind];
+    s.forward = s.forward + n * l.forward;
+    s.backward = s.backward + n * l.backward;
+    s.recompute += n * l.recompute;
+    s.tensors.activations += n * l.saved;
+    s.tensors.transient = max(s.tensors.transient, l.transient);
+    s.parameters.dense += n * costs.parameters[kind].dense;
+    s.parameters.expert += n * costs.parameters[kind].expert;
+    s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
+    s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
+  };
+  for (std::size_t kind = 0; kind < content.layers.size(); ++kind)
+    if (content.layers[kind] > 0) add(content.layers[kind], kind);
+  s.depth = content.depth();
+  if (content.embedding) {
+    s.ends_forward += costs.embedding.forward.total();
+    s.ends_backward += costs.embedding.backward.total();
+    s.tensors.activations += costs.embedding.saved;
+    s.parameters.dense += costs.embedding_parameters;
+  }
+  if (content.head) {
+    s.ends_forward += costs.head.forward.total();
+    s.ends_backward += costs.head.backward.total();
+    s.tensors.head = let("M_logits", costs.head.saved);
+    s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
+  }
+  // Each MTP module is a layer, a projection of two hidden states to one, and a pass through the shared head
+  // (deepseek-ai2024v3 §2.2).
+  if (content.mtp > 0) {
+    add(content.mtp, static_cast<std::size_t>(job.model->mtp_kind));
+    s.depth += content.mtp;
+    const auto h = scope.input("h", static_cast<double>(job.model->hidden), job.model->name);
+    s.parameters.dense += content.mtp * (2 * h * h);
+    s.ends_forward += content.mtp * costs.head.forward.total();
+    s.ends_backward += content.mtp * costs.head.backward.total();
+    s.tensors.head += content.mtp * costs.head.saved;
+  }
+  s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
+  s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);
+  s.parameters.dense = let("P_dense", s.parameters.dense);
+  s.parameters.expert = let("P_expert", s.parameters.expert);
+  s.tensors.activations = let("act_micro_batch", s.tensors.activations);
+  return s;
+}
+
+#define NAPKIN_INSTANTIATE(K)                                                        \
+  template LayerCosts<K> layer_costs(Scope<K>, const Job&, const LayerKey&);         \
+  template StageCost<K> stage_cost(Scope<K>, const Job&, const LayerCosts<K>&, const StageContent&);
+NAPKIN_INSTANTIATE(Plain)
+NAPKIN_INSTANTIATE(Traced)
+#undef NAPKIN_INSTANTIATE
+
+}  // namespace napkin

@@ -1,0 +1,39 @@
+// One pipeline stage for one micro-batch: its layers and ends added up.
+#pragma once
+
+#include <vector>
+
+#include "model/memory/memory.hpp"
+#include "model/step/layer_cost.hpp"
+#include "model/step/split.hpp"
+
+namespace napkin {
+
+template <class K>
+struct StageCost {
+  PassCost<K> forward, backward;   // layers
+  SecondsT<K> recompute{};
+  SecondsT<K> ends_forward{}, ends_backward{};  // embedding, head and loss
+  SecondsT<K> forward_total{}, backward_total{};
+  RankParameters<K> parameters{};  // of the whole stage
+  RankParameters<K> unit{};        // of its largest layer
+  int depth = 0;                   // layers
+  StageTensors<K> tensors{};
+};
+
+// The layers' costs in the order of Architecture::kinds, with the ends.
+template <class K>
+struct LayerCosts {
+  std::vector<LayerCost<K>> layers;
+  std::vector<RankParameters<K>> parameters;
+  LayerCost<K> embedding, head;
+  ScalarT<K> embedding_parameters{}, head_parameters{}, tied_head_parameters{};
+};
+template <class K>
+[[nodiscard]] LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key);
+
+template <class K>
+[[nodiscard]] StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs,
+                                      const StageContent& content);
+
+}  // namespace napkin

@@ -1,0 +1,84 @@
+// The operators one rank executes in one layer: GEMMs, attention, element-wise chains, collectives; what each saves for
+// the backward pass. The step model prices them, the memory model counts their tensors; nothing else knows a layer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/collective/collective.hpp"
+#include "model/frameworks/profile.hpp"
+#include "model/kernel/kernel.hpp"
+#include "model/transformer/architecture.hpp"
+
+namespace napkin {
+
+// Parts of a layer that selective recomputation may drop and run again, as bits (Megatron-Core --recompute-modules).
+enum RecomputeModule : std::uint8_t {
+  recompute_core_attention = 1,
+  recompute_norms = 2,
+  recompute_mla_up = 4,
+  recompute_activation = 8,  // between the linears of a feed-forward, dense or expert
+  recompute_ffn = 16,        // a dense or shared feed-forward
+  recompute_experts = 32     // the routed part, its all-to-all included
+};
+
+// How one layer is cut. T = micro_batch · sequence / cp tokens are seen by a TP group.
+struct Shard {
+  int tp = 1;
+  bool sp = false;
+  int cp = 1, ep = 1, etp = 1;
+  int micro_batch = 1;
+  std::int64_t sequence = 0;
+  double element = 2;      // bytes of an activation element
+  bool fused_attention = true;  // false: scores are materialised (and saved)
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+
+enum class Axis : std::uint8_t { tp, cp, ep, etp };
+
+template <class K>
+struct Operator {
+  enum class Kind : std::uint8_t { gemm, attention, elementwise, collective };
+  const char* name = "";
+  Kind kind = Kind::gemm;
+
+  // gemm: forward [m,k]·[k,n]; backward adds [m,n]·[n,k] (input gradient) and [k,m]·[m,n] (weight gradient).
+  GemmShape<K> gemm{};
+  bool weight = true;        // false: both operands are activations
+  bool low_precision = true; // computed in the recipe's GEMM format; false: stays in the base format
+  // attention
+  AttentionShape<K> attention{};
+  // elementwise: bytes moved
+  BytesT<K> forward_bytes{}, backward_bytes{};
+  // collective; backward runs `backward_operation` on the same bytes. `regather`: the backward pass gathers the sharded
+  // input once more for the weight gradient (korthikanti2022 §4.2.2).
+  Operation operation = Operation::all_reduce, backward_operation = Operation::all_reduce;
+  Axis axis = Axis::tp;
+  BytesT<K> bytes{};
+  bool forward = true, backward = true, regather = false;
+
+  ScalarT<K> rounds = 1;     // messages of `bytes` one after another (ring attention: cp − 1 hops)
+  ScalarT<K> backward_rounds = 1;
+
+  BytesT<K> saved{};         // kept per micro-batch until the backward pass
+  // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
+  // and with which its `saved` is not kept.
+  std::uint8_t rerun = 0, drops = 0;
+};
+
+// Operators of one layer in execution order.
+template <class K>
+[[nodiscard]] std::vector<Operator<K>> layer_operators(Scope<K> scope, const Architecture& a, const LayerKind& kind,
+                                                       const Shard& shard, const Profile& profile);
+// The first stage's embedding look-up, and the last stage's final norm, head and loss. `vocab` is padded.
+template <class K>
+[[nodiscard]] std::vector<Operator<K>> embedding_operators(Scope<K> scope, const Architecture& a, const Shard& shard,
+                                                           const Profile& profile, std::int64_t vocab);
+template <class K>
+[[nodiscard]] std::vector<Operator<K>> head_operators(Scope<K> scope, const Architecture& a, const Shard& shard,
+                                                      const Profile& profile, std::int64_t vocab);
+
+// V rounded up to a multiple of profile.vocab_multiple · tp.
+[[nodiscard]] std::int64_t padded_vocab(const Architecture& a, const Profile& profile, int tp);
+
+}  // namespace napkin

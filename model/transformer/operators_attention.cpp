@@ -1,0 +1,117 @@
+// Softmax attention as operators: MHA, GQA, MQA (ainslie2023gqa) and MLA (deepseek-ai2024v2 §2.1).
+#include <algorithm>
+
+#include "model/transformer/operators_builder.hpp"
+
+namespace napkin {
+namespace {
+
+// Key and value heads one TP rank holds: kv/tp, or one replicated head when tp > kv.
+double kv_heads_per_rank(const Attention& at, int tp) { return std::max(1.0, static_cast<double>(at.kv_heads) / tp); }
+
+// Context parallelism: each rank's keys and values visit the others in cp − 1 hops (liu2023ring); on the way back their
+// gradients travel too.
+template <class K>
+void ring(OperatorBuilder<K>& b, BytesT<K> kv_block) {
+  if (b.shard.cp == 1) return;
+  auto& o = b.collective("ring_kv", Axis::cp, Operation::send_recv, Operation::send_recv, kv_block);
+  o.rounds = b.cps - 1;
+  o.backward_rounds = 2 * (b.cps - 1);
+}
+
+// The core: softmax(QKᵀ)V. With context parallelism a rank computes 1/cp of the (balanced) causal pairs.
+template <class K>
+void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, ScalarT<K> heads, ScalarT<K> kv_heads,
+          ScalarT<K> key_width, ScalarT<K> value_width) {
+  Operator<K>& o = b.ops.emplace_back();
+  o.name = "core_attention";
+  o.kind = Operator<K>::Kind::attention;
+  const std::int64_t span = at.window != 0 && at.chunk != 0 ? std::min(at.window, at.chunk)
+                                                            : std::max(at.window, at.chunk);
+  o.attention = {b.batch,      b.sequence, b.sequence, heads / b.cps, kv_heads / b.cps, key_width,
+                 value_width, true,       span};
+  o.rerun = o.drops = recompute_core_attention;
+  if (b.shard.fused_attention) {
+    o.saved = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)
+  } else {
+    // korthikanti2022 eq. 1: softmax output 2as²b, and with dropout its mask as²b and output 2as²b
+    const auto scores = b.tokens * b.sequence * heads;
+    o.saved = let("scores", scores * (a.dropout ? 2 * b.e + 1 * byte : b.e), "korthikanti2022");
+  }
+}
+
+template <class K>
+void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
+  const auto heads = let("a_tp", b.scope.input("a", at.heads, a.name) / b.tp);
+  const auto kv = b.scope.input("kv_tp", kv_heads_per_rank(at, b.shard.tp), "key/value heads on a rank, ≥ 1");
+  const auto d = b.scope.input("d", at.head_dim, a.name);
+  const auto dv = b.scope.input("d_v", at.v_head_dim, a.name);
+  const auto q_width = let("q", heads * d);
+  const auto k_width = let("k", kv * d);
+  const auto v_width = at.keys_are_values ? ScalarT<K>(0) : let("v", kv * dv);
+  const auto gate = at.output_gate ? q_width : ScalarT<K>(0);
+
+  b.enter_tp("tp_enter_attention", b.hidden);
+  b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden);
+  const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
+  if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
+  if (a.position == Position::rope)
+    b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
+  const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
+  ring(b, kv_bytes);
+  b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e);
+  core(b, a, at, heads, kv, d, dv);
+  const BytesT<K> out = b.tokens * heads * dv * b.e;
+  if (at.output_gate) b.elementwise("output_gate", 3 * out, 5 * out, 2 * out);
+  if (b.profile.saved.attention_output_copy) b.elementwise("attention_copy", 2 * out, 2 * out, out);
+  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out);
+  b.leave_tp("tp_leave_attention", b.hidden);
+}
+
+// Down-projections run on the local tokens with replicated weights; the latents are gathered, not the hidden state.
+template <class K>
+void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
+  const auto heads = let("a_tp", b.scope.input("a", at.heads, a.name) / b.tp);
+  const auto d = b.scope.input("d", at.head_dim, a.name);
+  const auto r = b.scope.input("d_rope", at.rope_head_dim, a.name);
+  const auto dv = b.scope.input("d_v", at.v_head_dim, a.name);
+  const auto kv_rank = b.scope.input("r_kv", at.kv_lora_rank, a.name);
+  const auto key = let("d_k", d + r);
+  if (at.q_lora_rank > 0) {
+    const auto q_rank = b.scope.input("r_q", at.q_lora_rank, a.name);
+    b.gemm_of_norm("mla_down", b.local, q_rank + kv_rank + r, b.hidden);
+    b.norm("mla_latent_norm", q_rank + kv_rank, b.local);
+    b.enter_tp("tp_enter_attention", q_rank + kv_rank + r);
+    b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank).rerun = recompute_mla_up;
+  } else {
+    b.gemm_of_norm("mla_down", b.local, kv_rank + r, b.hidden);
+    b.norm("mla_latent_norm", kv_rank, b.local);
+    b.enter_tp("tp_enter_attention", b.hidden + kv_rank + r);
+    b.gemm("mla_q", b.tokens, heads * key, b.hidden).rerun = recompute_mla_up;
+  }
+  b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank).rerun = recompute_mla_up;
+  const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
+  b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
+  ring(b, b.tokens * heads * (key + dv) * b.e);
+  b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
+  core(b, a, at, heads, heads, key, dv);
+  const BytesT<K> out = b.tokens * heads * dv * b.e;
+  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out);
+  b.leave_tp("tp_leave_attention", b.hidden);
+}
+
+}  // namespace
+
+template <class K>
+void attention_operators(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
+  if (at.is_mla) {
+    latent(b, a, at);
+  } else {
+    grouped_query(b, a, at);
+  }
+}
+
+template void attention_operators(OperatorBuilder<Plain>&, const Architecture&, const Attention&);
+template void attention_operators(OperatorBuilder<Traced>&, const Architecture&, const Attention&);
+
+}  // namespace napkin

@@ -1,0 +1,90 @@
+// Feed-forward layers as operators: dense (gated or not), and mixture of experts with expert and expert-tensor
+// parallelism (lepikhin2020gshard; rajbhandari2022deepspeedmoe).
+#include "model/transformer/operators_builder.hpp"
+
+namespace napkin {
+namespace {
+
+// The activation between the two linears. `rows · width` elements each of gate and up; keeps its inputs and, where the
+// framework does, act(gate).
+template <class K>
+void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
+  const BytesT<K> one = rows * width * b.e;
+  auto& o = gated ? b.elementwise(name, 3 * one, 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one)
+                  : b.elementwise(name, 2 * one, 3 * one, one);
+  o.rerun |= recompute_activation;
+}
+
+template <class K>
+void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, const char* act, const char* down) {
+  const typename OperatorBuilder<K>::Within module(b, recompute_ffn);
+  b.enter_tp("tp_enter_ffn", b.hidden);
+  b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden);
+  activation(b, act, b.tokens, width, gated);
+  b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e).drops |= recompute_activation;
+  b.leave_tp("tp_leave_ffn", b.hidden);
+}
+
+template <class K>
+void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
+  const typename OperatorBuilder<K>::Within module(b, recompute_experts);
+  const auto E = b.scope.input("E", m.experts);
+  const auto k = b.scope.input("top_k", m.top_k);
+  const auto ep = b.scope.input("ep", b.shard.ep, "layout");
+  const auto etp = b.scope.input("etp", b.shard.etp, "layout");
+  const auto imbalance = b.scope.read("imbalance", b.profile.expert_imbalance);
+  const auto model_width = m.latent > 0 ? b.scope.input("latent", m.latent) : b.hidden;
+
+  // Router on the local tokens, fp32 probabilities kept.
+  b.gemm_of_norm("router", b.local, E, b.hidden).low_precision = false;
+  b.elementwise("router_top_k", b.local * E * (8 * byte), b.local * E * (8 * byte), b.local * E * (4 * byte));
+  if (m.latent > 0) b.gemm("latent_down", b.local, model_width, b.hidden, BytesT<K>{});
+
+  // Rows a rank sends, and rows the busiest rank works on: ep ranks send each other 1/ep of theirs, etp ranks share.
+  const auto sent = m.capacity_factor > 0 ? let("rows", b.local * k * b.scope.input("capacity", m.capacity_factor))
+                                          : let("rows", b.local * k);
+  const auto rows = let("rows_expert", sent * etp * imbalance);
+  const BytesT<K> sent_bytes = sent * model_width * b.e;
+  const BytesT<K> row_bytes = rows * model_width * b.e;
+  const auto passes = b.scope.read("c_permute", b.profile.permute_passes);
+  b.elementwise("permute", passes * 2 * row_bytes, passes * 2 * row_bytes);
+  if (b.shard.ep > 1)
+    b.collective("ep_dispatch", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  if (b.shard.etp > 1)
+    b.collective("etp_gather", Axis::etp, Operation::all_gather, Operation::reduce_scatter, etp * sent_bytes);
+
+  const auto width = let("f_expert", b.scope.input("f_e", m.ffn) / etp);
+  const auto local_experts = let("E_local", E / ep);
+  const auto per_expert = let("rows_per_expert", rows / local_experts);
+  b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
+  activation(b, "expert_activation", rows, width, gated);
+  b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts).drops |= recompute_activation;
+
+  if (b.shard.etp > 1)
+    b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
+  if (b.shard.ep > 1)
+    b.collective("ep_combine", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights.
+  b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes, sent_bytes);
+  if (m.latent > 0) b.gemm("latent_up", b.local, b.hidden, model_width, b.local * model_width * b.e);
+}
+
+}  // namespace
+
+template <class K>
+void ffn_operators(OperatorBuilder<K>& b, const Ffn& f) {
+  if (f.moe) {
+    routed(b, *f.moe, f.gated);
+    b.input_is_kept = true;  // by the router
+    if (f.moe->shared_ffn > 0)
+      dense(b, let("f_shared", b.scope.input("f_s", f.moe->shared_ffn) / b.tp), f.gated, "shared_up",
+            "shared_activation", "shared_down");
+  } else if (f.width > 0) {
+    dense(b, let("f_tp", b.scope.input("f", f.width) / b.tp), f.gated, "ffn_up", "ffn_activation", "ffn_down");
+  }
+}
+
+template void ffn_operators(OperatorBuilder<Plain>&, const Ffn&);
+template void ffn_operators(OperatorBuilder<Traced>&, const Ffn&);
+
+}  // namespace napkin

@@ -1,0 +1,73 @@
+// Mixers with a recurrent state, in the chunked form that runs on matrix units (dao2024mamba2 §6; yang2024gated).
+#include "model/transformer/operators_builder.hpp"
+
+namespace napkin {
+namespace {
+
+// Tokens per chunk of the state-space dual form; the published kernels use 256 (dao2024mamba2 §6.1) and 64
+// (yang2024gated) — the products below are what depends on it.
+constexpr double ssd_chunk = 256, delta_chunk = 64;
+
+// Per chunk and head: scores [Q,N]·[N,Q], outputs [Q,Q]·[Q,P], and two state products [N,Q]·[Q,P], [Q,N]·[N,P].
+template <class K>
+void chunked_scan(OperatorBuilder<K>& b, ScalarT<K> heads, ScalarT<K> state, ScalarT<K> width, double chunk,
+                  double extra_products, BytesT<K> saved) {
+  const auto q = b.scope.input("Q", chunk, "dao2024mamba2");
+  const auto chunks = let("chunks", b.tokens * heads / q);
+  auto& scores = b.gemm("scan_scores", q, q, state, saved, chunks * (1 + extra_products));
+  scores.weight = false;
+  scores.low_precision = false;
+  auto& outputs = b.gemm("scan_outputs", q, width, q, BytesT<K>{}, chunks);
+  outputs.weight = false;
+  outputs.low_precision = false;
+  auto& states = b.gemm("scan_states", q, width, state, BytesT<K>{}, 2 * chunks);
+  states.weight = false;
+  states.low_precision = false;
+}
+
+}  // namespace
+
+template <class K>
+void mamba_operators(OperatorBuilder<K>& b, const Mamba& m) {
+  const auto inner = let("i_tp", b.scope.input("inner", m.inner) / b.tp);
+  const auto heads = let("a_tp", b.scope.input("heads", m.heads > 0 ? m.heads : m.inner) / b.tp);
+  const auto groups = b.scope.input("groups", m.groups) * b.scope.input("state", m.state) / b.tp;
+  const auto conv_width = inner + 2 * groups;
+  b.enter_tp("tp_enter_mamba", b.hidden);
+  b.gemm_of_norm("mamba_in", b.tokens, 2 * inner + 2 * groups + heads, b.hidden);
+  const BytesT<K> conv = b.tokens * conv_width * b.e;
+  b.elementwise("mamba_conv", 2 * conv, 3 * conv, conv);
+  const auto head_dim = m.heads > 0 ? b.scope.input("P", m.head_dim) : ScalarT<K>(1);
+  chunked_scan(b, heads, b.scope.input("N", m.state), head_dim, ssd_chunk, 0, conv);
+  const BytesT<K> out = b.tokens * inner * b.e;
+  b.elementwise("mamba_gated_norm", 3 * out, 5 * out, 2 * out);
+  b.gemm("mamba_out", b.tokens, b.hidden, inner, out);
+  b.leave_tp("tp_leave_mamba", b.hidden);
+}
+
+template <class K>
+void linear_attention_operators(OperatorBuilder<K>& b, const LinearAttention& l) {
+  const auto kh = b.scope.input("key_heads", l.key_heads) / b.tp;
+  const auto vh = b.scope.input("value_heads", l.value_heads) / b.tp;
+  const auto dk = b.scope.input("d_k", l.key_head_dim);
+  const auto dv = b.scope.input("d_v", l.value_head_dim);
+  const auto qk_width = 2 * kh * dk;
+  const auto v_width = let("v", vh * dv);
+  b.enter_tp("tp_enter_linear", b.hidden);
+  b.gemm_of_norm("linear_in", b.tokens, qk_width + 2 * v_width + (l.delta_rule ? 2 * vh : ScalarT<K>(0)), b.hidden);
+  const BytesT<K> qkv = b.tokens * (qk_width + v_width) * b.e;
+  if (l.conv > 0) b.elementwise("linear_conv", 2 * qkv, 3 * qkv, qkv);
+  // The delta rule inverts a [Q,Q] triangular system per chunk: about two more score-sized products (yang2024gated).
+  chunked_scan(b, vh, dk, dv, delta_chunk, l.delta_rule ? 2 : 0, qkv);
+  const BytesT<K> out = b.tokens * v_width * b.e;
+  b.elementwise("linear_gated_norm", 3 * out, 5 * out, 2 * out);
+  b.gemm("linear_out", b.tokens, b.hidden, v_width, out);
+  b.leave_tp("tp_leave_linear", b.hidden);
+}
+
+template void mamba_operators(OperatorBuilder<Plain>&, const Mamba&);
+template void mamba_operators(OperatorBuilder<Traced>&, const Mamba&);
+template void linear_attention_operators(OperatorBuilder<Plain>&, const LinearAttention&);
+template void linear_attention_operators(OperatorBuilder<Traced>&, const LinearAttention&);
+
+}  // namespace napkin
