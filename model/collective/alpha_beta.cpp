@@ -4,7 +4,7 @@
 
 namespace napkin {
 
-bool alpha_beta_runs(Operation o, const Placement& p, Algorithm a) {
+bool alpha_beta_runs(Operation o, const Placement& p, bool switch_reduces, Algorithm a) {
   const bool gathers = o == Operation::all_gather || o == Operation::reduce_scatter;
   switch (a) {
     case Algorithm::ring: return o != Operation::all_to_all && o != Operation::send_recv;
@@ -13,6 +13,7 @@ bool alpha_beta_runs(Operation o, const Placement& p, Algorithm a) {
     case Algorithm::tree:
     case Algorithm::one_shot:
     case Algorithm::two_shot: return o == Operation::all_reduce;
+    case Algorithm::nvls: return o == Operation::all_reduce && switch_reduces && p.one_node();
     case Algorithm::mst: return o == Operation::all_reduce || o == Operation::broadcast || o == Operation::reduce;
     case Algorithm::hierarchical:
       return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1;
@@ -41,6 +42,7 @@ textbook::Cost<K> counted(Operation o, ScalarT<K> p, BytesT<K> n, Algorithm a) {
     case Algorithm::tree: return double_tree_all_reduce(p, n);
     case Algorithm::mst:
       return all_reduce ? mst_all_reduce(p, n) : o == Operation::reduce ? mst_reduce(p, n) : mst_broadcast(p, n);
+    case Algorithm::nvls: return in_network_all_reduce(p, n);
     case Algorithm::one_shot: return one_shot_all_reduce(p, n);
     case Algorithm::two_shot: return two_shot_all_reduce(p, n);
     default:  // direct: every part leaves at once

@@ -38,7 +38,8 @@ bool custom(Algorithm a) { return a == Algorithm::one_shot || a == Algorithm::tw
 bool runs(const Network& net, Operation o, const Placement& p, const Links<Plain>& l, Method m) {
   if (on_torus(net)) return m == Method{Algorithm::torus, Protocol::simple};
   const bool spread = o == Operation::all_to_all || o == Operation::send_recv;
-  if (!net.tuning) return m.protocol == Protocol::simple && !custom(m.algorithm) && alpha_beta_runs(o, p, m.algorithm);
+  if (!net.tuning)
+    return m.protocol == Protocol::simple && alpha_beta_runs(o, p, net.tiers[0].in_network_reduction, m.algorithm);
   if (m.algorithm == Algorithm::direct) return spread && m.protocol == Protocol::simple;
   if (custom(m.algorithm))
     return o == Operation::all_reduce && p.one_node() && net.tuning->one_shot && net.tuning->two_shot && m.protocol == Protocol::simple;
