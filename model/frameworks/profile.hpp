@@ -81,10 +81,13 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
+  Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP
   int max_zero = 3;                     // highest ZeRO stage it has
+  int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP

@@ -10,9 +10,9 @@ template <class K>
 struct Evaluator<K>::Caches {
   const Job& job;
   Scope<K> scope;
-  Memo<7, LayerCosts<K>> layers{};                  // layer key
+  Memo<8, LayerCosts<K>> layers{};                  // layer key
   Memo<2, std::vector<StageContent>> splits{};      // pp, vpp
-  Memo<9, std::vector<StageCost<K>>> stages{};      // layer key, pp, vpp
+  Memo<10, std::vector<StageCost<K>>> stages{};     // layer key, pp, vpp
   Memo<9, std::vector<DataParallelCost<K>>> data_parallel{};  // tp, cp, ep, etp, pp, vpp, dp, zero, zero group
   Memo<5, SecondsT<K>> messages{};                  // tp, sp, cp, micro-batch, dp
   Layout layout{};
@@ -30,8 +30,8 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l) {
   const LayerKey key = layer_key(l);
   const auto recompute = static_cast<std::int64_t>(l.recompute);
   const auto& split = c.splits.get({l.pp, l.vpp}, [&] { return split_layers(*c.job.model, l.pp, l.vpp); });
-  const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, l.pp, l.vpp}, [&] {
-    const auto& layers = c.layers.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute},
+  const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, l.vpp}, [&] {
+    const auto& layers = c.layers.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules},
                                       [&] { return layer_costs(c.scope, c.job, key); });
     std::vector<StageCost<K>> v;
     v.reserve(split.size());

@@ -14,7 +14,8 @@ PassCost<K> operator*(double n, const PassCost<K>& a) {
 
 LayerKey layer_key(const Layout& l) {
   return {.tp = l.tp, .sp = l.sp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch = l.micro_batch,
-          .recompute = l.recompute};
+          .recompute = l.recompute,
+          .modules = l.recompute == Recompute::selective ? l.modules : std::uint8_t{0}};
 }
 
 std::string_view attention_kernel(const Job& job) {
@@ -55,7 +56,8 @@ class Pricer {
         cast_(scope.input("B_cast", Bytes::si(job.precision.cast_bytes), job.precision.name)),
         gradient_(scope.read("B_grad", job.profile->bytes.gradient)) {}
 
-  void gemm(const Operator<K>& o) {
+  // Each prices the operator's passes and returns its forward time.
+  SecondsT<K> gemm(const Operator<K>& o) {
     const bool low = o.low_precision && o.weight;
     const Format format = low ? job_.precision.gemm : job_.precision.base;
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
@@ -65,7 +67,8 @@ class Pricer {
       return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / gemm_share_,
                  "model/kernel/gemm.cpp");
     };
-    forward_.gemm += run(s, out);
+    const SecondsT<K> forward = run(s, out);
+    forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
     // dW = Xᵀ·dY, added into the gradient buffer: read and written.
     backward_.gemm += run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
@@ -78,29 +81,34 @@ class Pricer {
       forward_kernels_ += 2;
       backward_kernels_ += 1;
     }
+    return forward;
   }
-  void attention(const Operator<K>& o) {
-    core_ = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention, Pass::forward,
-                           Regime::sustained)
-                .time;
-    forward_.attention += core_;
+  SecondsT<K> attention(const Operator<K>& o) {
+    const SecondsT<K> forward = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
+                                               Pass::forward, Regime::sustained)
+                                    .time;
+    forward_.attention += forward;
     backward_.attention += attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
                                           Pass::backward, Regime::sustained)
                                .time;
     forward_kernels_ += 1;
     backward_kernels_ += 2;
+    return forward;
   }
-  void elementwise(const Operator<K>& o) {
+  SecondsT<K> elementwise(const Operator<K>& o) {
+    SecondsT<K> forward{};
     if (o.forward_bytes > BytesT<K>{}) {
-      forward_.elementwise += let(o.name, elementwise_cost(scope_, accelerator_, o.forward_bytes).time);
+      forward = let(o.name, elementwise_cost(scope_, accelerator_, o.forward_bytes).time);
+      forward_.elementwise += forward;
       forward_kernels_ += 1;
     }
     if (o.backward_bytes > BytesT<K>{}) {
       backward_.elementwise += let(o.name, elementwise_cost(scope_, accelerator_, o.backward_bytes).time);
       backward_kernels_ += 1;
     }
+    return forward;
   }
-  void collective(const Operator<K>& o) {
+  SecondsT<K> collective(const Operator<K>& o) {
     const auto cost = [&](Operation op) {
       return let(o.name, collective_cost(scope_, job_.hardware->network, op, o.bytes, group(o.axis)).time);
     };
@@ -111,21 +119,32 @@ class Pricer {
         if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
         forward_.tp += (1 - tp_hidden_) * forward;
         backward_.tp += (1 - tp_hidden_) * backward;
-        break;
+        return (1 - tp_hidden_) * forward;
       case Axis::cp:
         ring_forward_ += forward;
         ring_backward_ += backward;
-        break;
+        return {};
       case Axis::ep:
       case Axis::etp:
         forward_.ep += (1 - ep_hidden_) * forward;
         backward_.ep += (1 - ep_hidden_) * backward;
-        break;
+        return (1 - ep_hidden_) * forward;
     }
+    return {};
+  }
+
+  SecondsT<K> run(const Operator<K>& o) {
+    switch (o.kind) {
+      case Operator<K>::Kind::gemm: return gemm(o);
+      case Operator<K>::Kind::attention: return attention(o);
+      case Operator<K>::Kind::elementwise: return elementwise(o);
+      case Operator<K>::Kind::collective: return collective(o);
+    }
+    return {};
   }
 
   // Ring hops hide behind the attention they feed (liu2023ring); launches behind the kernels they start.
-  LayerCost<K> finish(Recompute recompute, BytesT<K> saved, BytesT<K> core, BytesT<K> input) {
+  void finish() {
     if (key_.cp > 1) {
       const auto window = scope_.read("o_cp", job_.profile->overlap.context_parallel);
       forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention), "liu2023ring");
@@ -134,22 +153,9 @@ class Pricer {
     }
     forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_kernels_ * launch_ - forward_.total()));
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_kernels_ * launch_ - backward_.total()));
-    LayerCost<K> c{.forward = forward_, .backward = backward_, .recompute = {}, .saved = saved + core, .transient = {}};
-    switch (recompute) {
-      case Recompute::none: break;
-      case Recompute::selective:
-        c.recompute = core_;
-        c.saved = saved;
-        c.transient = core;
-        break;
-      case Recompute::full:
-        c.recompute = forward_.total();
-        c.saved = input;
-        c.transient = saved + core;
-        break;
-    }
-    return c;
   }
+  [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
+  [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
 
  private:
   SecondsT<K> cast(ScalarT<K> elements) {
@@ -176,7 +182,7 @@ class Pricer {
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
-  SecondsT<K> core_{}, ring_forward_{}, ring_backward_{};
+  SecondsT<K> ring_forward_{}, ring_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
@@ -184,55 +190,69 @@ class Pricer {
 
 template <class K>
 LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
-                   Recompute recompute, const char* name) {
+                   const char* name) {
   Pricer<K> pricer(scope, job, key);
-  BytesT<K> saved{}, core{};
+  LayerCost<K> c;
+  SecondsT<K> rerun{};
+  BytesT<K> kept{}, dropped{};
   for (const Operator<K>& o : operators) {
-    switch (o.kind) {
-      case Operator<K>::Kind::gemm: pricer.gemm(o); break;
-      case Operator<K>::Kind::attention: pricer.attention(o); break;
-      case Operator<K>::Kind::elementwise: pricer.elementwise(o); break;
-      case Operator<K>::Kind::collective: pricer.collective(o); break;
-    }
-    if (o.saved > BytesT<K>{}) saved += let(o.name, o.saved);
-    if (o.saved_core > BytesT<K>{}) core += o.saved_core;
+    const SecondsT<K> forward = pricer.run(o);
+    if ((o.rerun & key.modules) != 0) rerun += forward;
+    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
   }
-  // Full recomputation keeps the layer's input alone, sharded where the sequence is (korthikanti2022 §5).
-  const Shard sh = shard_of(job, key);
-  const auto input = scope.input("b", sh.micro_batch) * scope.input("s", static_cast<double>(sh.sequence)) /
-                     scope.input("cp", sh.cp) * scope.input("h", static_cast<double>(job.model->hidden)) *
-                     scope.input("e", Bytes::si(sh.element)) / scope.input("tp_sp", sh.sp ? sh.tp : 1);
-  LayerCost<K> c = pricer.finish(recompute, let("saved", saved, "korthikanti2022", name),
-                                 let("saved_core", core, "korthikanti2022", name),
-                                 let("layer_input", input, "korthikanti2022", name));
+  pricer.finish();
+  c.forward = pricer.forward();
+  c.backward = pricer.backward();
+  if (key.recompute == Recompute::full) {
+    // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
+    const Shard sh = shard_of(job, key);
+    const auto input = scope.input("b", sh.micro_batch) * scope.input("s", static_cast<double>(sh.sequence)) /
+                       scope.input("cp", sh.cp) * scope.input("h", static_cast<double>(job.model->hidden)) *
+                       scope.input("e", Bytes::si(sh.element)) / scope.input("tp_sp", sh.sp ? sh.tp : 1);
+    c.recompute = let("recompute", c.forward.total(), "korthikanti2022", name);
+    c.saved = let("saved", input, "korthikanti2022", name);
+    c.transient = let("recomputed", kept, {}, name);
+  } else {
+    c.recompute = let("recompute", rerun, "korthikanti2022", name);
+    c.saved = let("saved", kept, {}, name);
+    c.transient = let("recomputed", dropped, {}, name);
+  }
   return c;
 }
 
 template <class K>
 LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
   return price(scope, job, key, layer_operators(scope, *job.model, kind, shard_of(job, key), *job.profile),
-               key.recompute, "layer");
+               "layer");
 }
+namespace {
+// The ends of the model are never recomputed.
+LayerKey kept_whole(LayerKey key) {
+  key.recompute = Recompute::none;
+  key.modules = 0;
+  return key;
+}
+}  // namespace
+
 template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
-  return price(scope, job, key,
+  return price(scope, job, kept_whole(key),
                embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
                                    padded_vocab(*job.model, *job.profile, key.tp)),
-               Recompute::none, "embedding");
+               "embedding");
 }
 template <class K>
 LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
-  return price(scope, job, key,
+  return price(scope, job, kept_whole(key),
                head_operators(scope, *job.model, shard_of(job, key), *job.profile,
                               padded_vocab(*job.model, *job.profile, key.tp)),
-               Recompute::none, "head");
+               "head");
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
-  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, Recompute, \
-                              const char*);                                                                   \
+  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
   template LayerCost<K> embedding_cost(Scope<K>, const Job&, const LayerKey&);                                \
   template LayerCost<K> head_cost(Scope<K>, const Job&, const LayerKey&);

@@ -36,6 +36,7 @@ struct LayerKey {
   int cp = 1, ep = 1, etp = 1;
   int micro_batch = 1;
   Recompute recompute = Recompute::none;
+  std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation, else 0
   friend auto operator<=>(const LayerKey&, const LayerKey&) = default;
 };
 [[nodiscard]] LayerKey layer_key(const Layout& l);
@@ -44,10 +45,10 @@ struct LayerKey {
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
 [[nodiscard]] std::string_view attention_kernel(const Job& job);
 
-// Prices a list of operators. `recompute` says what the backward pass runs again; `name` prefixes the derivation.
+// Prices a list of operators, recomputed as the key says; `name` prefixes the derivation.
 template <class K>
 [[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
-                                 const std::vector<Operator<K>>& operators, Recompute recompute, const char* name);
+                                 const std::vector<Operator<K>>& operators, const char* name);
 
 template <class K>
 [[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);

@@ -10,6 +10,7 @@
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
 #include "model/transformer/architecture.hpp"
+#include "model/transformer/operators.hpp"
 
 namespace napkin {
 
@@ -29,6 +30,7 @@ struct Layout {
   std::int64_t zero_group = 0;  // ranks a state is sharded over (HSDP, MiCS); 0 = all of dp·cp
   int micro_batch = 1;
   Recompute recompute = Recompute::none;
+  std::uint8_t modules = recompute_core_attention;  // under selective recomputation
   friend auto operator<=>(const Layout&, const Layout&) = default;
 };
 [[nodiscard]] inline std::int64_t gpus(const Layout& l) {
@@ -56,7 +58,6 @@ struct Job {
   std::int64_t gpus = 1;
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
-  bool full_attention_flops = true; // the convention MFU counts attention by: full or causal half
 };
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);

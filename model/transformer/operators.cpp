@@ -23,7 +23,8 @@ std::vector<Operator<K>> layer_operators(Scope<K> scope, const Architecture& a, 
     b.residual("mixer_residual", a.dropout);
   }
   if (ffn) {
-    if (!kind.parallel_ffn || !mixer) b.norm("ffn_norm", b.hidden, b.local);
+    b.input_is_kept = kind.parallel_ffn && mixer;
+    if (!b.input_is_kept) b.norm("ffn_norm", b.hidden, b.local);
     ffn_operators(b, kind.ffn);
     b.residual("ffn_residual", a.dropout);
   }

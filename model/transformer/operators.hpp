@@ -12,6 +12,16 @@
 
 namespace napkin {
 
+// Parts of a layer that selective recomputation may drop and run again, as bits (Megatron-Core --recompute-modules).
+enum RecomputeModule : std::uint8_t {
+  recompute_core_attention = 1,
+  recompute_norms = 2,
+  recompute_mla_up = 4,
+  recompute_activation = 8,  // between the linears of a feed-forward, dense or expert
+  recompute_ffn = 16,        // a dense or shared feed-forward
+  recompute_experts = 32     // the routed part, its all-to-all included
+};
+
 // How one layer is cut. T = micro_batch · sequence / cp tokens are seen by a TP group.
 struct Shard {
   int tp = 1;
@@ -51,7 +61,9 @@ struct Operator {
   ScalarT<K> backward_rounds = 1;
 
   BytesT<K> saved{};         // kept per micro-batch until the backward pass
-  BytesT<K> saved_core{};    // of the core attention: dropped and recomputed under selective recomputation
+  // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
+  // and with which its `saved` is not kept.
+  std::uint8_t rerun = 0, drops = 0;
 };
 
 // Operators of one layer in execution order.

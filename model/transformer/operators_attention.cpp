@@ -22,7 +22,7 @@ void ring(OperatorBuilder<K>& b, BytesT<K> kv_block) {
 // The core: softmax(QKᵀ)V. With context parallelism a rank computes 1/cp of the (balanced) causal pairs.
 template <class K>
 void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, ScalarT<K> heads, ScalarT<K> kv_heads,
-          ScalarT<K> key_width, ScalarT<K> value_width, BytesT<K> qkv) {
+          ScalarT<K> key_width, ScalarT<K> value_width) {
   Operator<K>& o = b.ops.emplace_back();
   o.name = "core_attention";
   o.kind = Operator<K>::Kind::attention;
@@ -30,13 +30,13 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
                                                             : std::max(at.window, at.chunk);
   o.attention = {b.batch,      b.sequence, b.sequence, heads / b.cps, kv_heads / b.cps, key_width,
                  value_width, true,       span};
-  o.saved = qkv;
+  o.rerun = o.drops = recompute_core_attention;
   if (b.shard.fused_attention) {
-    o.saved_core = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)
+    o.saved = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)
   } else {
     // korthikanti2022 eq. 1: softmax output 2as²b, and with dropout its mask as²b and output 2as²b
     const auto scores = b.tokens * b.sequence * heads;
-    o.saved_core = let("scores", scores * (a.dropout ? 2 * b.e + 1 * byte : b.e), "korthikanti2022");
+    o.saved = let("scores", scores * (a.dropout ? 2 * b.e + 1 * byte : b.e), "korthikanti2022");
   }
 }
 
@@ -52,14 +52,15 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const auto gate = at.output_gate ? q_width : ScalarT<K>(0);
 
   b.enter_tp("tp_enter_attention", b.hidden);
-  b.gemm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden, b.kept_input(b.hidden));
+  b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden);
   const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
   if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
   if (a.position == Position::rope)
     b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
   const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
   ring(b, kv_bytes);
-  core(b, a, at, heads, kv, d, dv, let("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e));
+  b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e);
+  core(b, a, at, heads, kv, d, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
   if (at.output_gate) b.elementwise("output_gate", 3 * out, 5 * out, 2 * out);
   if (b.profile.saved.attention_output_copy) b.elementwise("attention_copy", 2 * out, 2 * out, out);
@@ -76,25 +77,24 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
   const auto dv = b.scope.input("d_v", at.v_head_dim, a.name);
   const auto kv_rank = b.scope.input("r_kv", at.kv_lora_rank, a.name);
   const auto key = let("d_k", d + r);
-  const BytesT<K> hidden_in = b.kept_input(b.hidden);
-
   if (at.q_lora_rank > 0) {
     const auto q_rank = b.scope.input("r_q", at.q_lora_rank, a.name);
-    b.gemm("mla_down", b.local, q_rank + kv_rank + r, b.hidden, hidden_in);
+    b.gemm_of_norm("mla_down", b.local, q_rank + kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", q_rank + kv_rank, b.local);
     b.enter_tp("tp_enter_attention", q_rank + kv_rank + r);
-    b.gemm("mla_q_up", b.tokens, heads * key, q_rank, b.kept_input(q_rank));
+    b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank).rerun = recompute_mla_up;
   } else {
-    b.gemm("mla_down", b.local, kv_rank + r, b.hidden, hidden_in);
+    b.gemm_of_norm("mla_down", b.local, kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", kv_rank, b.local);
     b.enter_tp("tp_enter_attention", b.hidden + kv_rank + r);
-    b.gemm("mla_q", b.tokens, heads * key, b.hidden);
+    b.gemm("mla_q", b.tokens, heads * key, b.hidden).rerun = recompute_mla_up;
   }
-  b.gemm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank, b.kept_input(kv_rank));
+  b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank).rerun = recompute_mla_up;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
-  b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
+  b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
   ring(b, b.tokens * heads * (key + dv) * b.e);
-  core(b, a, at, heads, heads, key, dv, let("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e));
+  b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
+  core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
   b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out);
   b.leave_tp("tp_leave_attention", b.hidden);

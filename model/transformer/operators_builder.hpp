@@ -55,9 +55,25 @@ class OperatorBuilder {
   // stream) and its statistics; the output is kept by the linear that reads it.
   void norm(const char* name, ScalarT<K> width, ScalarT<K> rows) {
     const BytesT<K> one = rows * width * e;
-    elementwise(name, 2 * one, 3 * one,
-                one + rows * scope.read("n_stat", profile.saved.norm_statistics) * (4 * byte));
+    auto& o = elementwise(name, 2 * one, 3 * one,
+                          one + rows * scope.read("n_stat", profile.saved.norm_statistics) * (4 * byte));
+    o.rerun |= recompute_norms;
   }
+  // Marks the operators added while it lives: they run again, and keep nothing, when `module` is recomputed.
+  class Within {
+    OperatorBuilder& b_;
+    std::uint8_t before_;
+
+   public:
+    Within(OperatorBuilder& b, RecomputeModule module) : b_(b), before_(b.module_) {
+      b_.module_ = static_cast<std::uint8_t>(before_ | module);
+    }
+    ~Within() { b_.module_ = before_; }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+  };
+  // Tensors kept by no kernel of their own.
+  Operator<K>& keep(const char* name, BytesT<K> saved) { return elementwise(name, {}, {}, saved); }
   // The input a column-parallel linear keeps: the norm output, sharded or whole; nothing when it is recomputed.
   [[nodiscard]] BytesT<K> kept_input(ScalarT<K> width) const {
     if (!profile.saved.norm_output) return {};
@@ -67,6 +83,12 @@ class OperatorBuilder {
   void residual(const char* name, bool dropout) {
     const BytesT<K> one = local * hidden * e;
     elementwise(name, 3 * one, 3 * one, dropout ? local * hidden * (1 * byte) : BytesT<K>{});
+  }
+  // A column-parallel linear that reads a norm's output, and keeps it unless another linear already does.
+  Operator<K>& gemm_of_norm(const char* name, ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
+    auto& o = gemm(name, m, n, k, input_is_kept ? BytesT<K>{} : kept_input(k));
+    o.drops = recompute_norms;
+    return o;
   }
   // Entering a column-parallel linear (shoeybi2019megatron f; korthikanti2022 g): SP gathers the sequence, else the
   // backward pass all-reduces.
@@ -99,14 +121,17 @@ class OperatorBuilder {
   ScalarT<K> tp, cps, batch, sequence, hidden, tokens, local, traffic;
   BytesT<K> e;
   std::vector<Operator<K>> ops;
+  bool input_is_kept = false;
 
  private:
   Operator<K>& add(const char* name, typename Operator<K>::Kind kind) {
     Operator<K>& o = ops.emplace_back();
     o.name = name;
     o.kind = kind;
+    o.rerun = o.drops = module_;
     return o;
   }
+  std::uint8_t module_ = 0;
 };
 
 // The parts of a layer, each in its own file.

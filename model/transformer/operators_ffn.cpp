@@ -10,24 +10,24 @@ namespace {
 template <class K>
 void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
   const BytesT<K> one = rows * width * b.e;
-  if (gated) {
-    b.elementwise(name, 3 * one, 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one);
-  } else {
-    b.elementwise(name, 2 * one, 3 * one, one);
-  }
+  auto& o = gated ? b.elementwise(name, 3 * one, 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one)
+                  : b.elementwise(name, 2 * one, 3 * one, one);
+  o.rerun |= recompute_activation;
 }
 
 template <class K>
 void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, const char* act, const char* down) {
+  const typename OperatorBuilder<K>::Within module(b, recompute_ffn);
   b.enter_tp("tp_enter_ffn", b.hidden);
-  b.gemm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden, b.kept_input(b.hidden));
+  b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden);
   activation(b, act, b.tokens, width, gated);
-  b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e);
+  b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e).drops |= recompute_activation;
   b.leave_tp("tp_leave_ffn", b.hidden);
 }
 
 template <class K>
-void experts(OperatorBuilder<K>& b, const Moe& m, bool gated) {
+void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
+  const typename OperatorBuilder<K>::Within module(b, recompute_experts);
   const auto E = b.scope.input("E", m.experts);
   const auto k = b.scope.input("top_k", m.top_k);
   const auto ep = b.scope.input("ep", b.shard.ep, "layout");
@@ -36,8 +36,7 @@ void experts(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const auto model_width = m.latent > 0 ? b.scope.input("latent", m.latent) : b.hidden;
 
   // Router on the local tokens, fp32 probabilities kept.
-  auto& router = b.gemm("router", b.local, E, b.hidden, b.kept_input(b.hidden));
-  router.low_precision = false;
+  b.gemm_of_norm("router", b.local, E, b.hidden).low_precision = false;
   b.elementwise("router_top_k", b.local * E * (8 * byte), b.local * E * (8 * byte), b.local * E * (4 * byte));
   if (m.latent > 0) b.gemm("latent_down", b.local, model_width, b.hidden, BytesT<K>{});
 
@@ -59,7 +58,7 @@ void experts(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const auto per_expert = let("rows_per_expert", rows / local_experts);
   b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
   activation(b, "expert_activation", rows, width, gated);
-  b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
+  b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts).drops |= recompute_activation;
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
@@ -68,9 +67,6 @@ void experts(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights.
   b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes, sent_bytes);
   if (m.latent > 0) b.gemm("latent_up", b.local, b.hidden, model_width, b.local * model_width * b.e);
-  if (m.shared_experts > 0 || m.shared_ffn > 0)
-    dense(b, let("f_shared", b.scope.input("f_s", m.shared_ffn) / b.tp), gated, "shared_up", "shared_activation",
-          "shared_down");
 }
 
 }  // namespace
@@ -78,7 +74,11 @@ void experts(OperatorBuilder<K>& b, const Moe& m, bool gated) {
 template <class K>
 void ffn_operators(OperatorBuilder<K>& b, const Ffn& f) {
   if (f.moe) {
-    experts(b, *f.moe, f.gated);
+    routed(b, *f.moe, f.gated);
+    b.input_is_kept = true;  // by the router
+    if (f.moe->shared_ffn > 0)
+      dense(b, let("f_shared", b.scope.input("f_s", f.moe->shared_ffn) / b.tp), f.gated, "shared_up",
+            "shared_activation", "shared_down");
   } else if (f.width > 0) {
     dense(b, let("f_tp", b.scope.input("f", f.width) / b.tp), f.gated, "ffn_up", "ffn_activation", "ffn_down");
   }

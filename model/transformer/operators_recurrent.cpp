@@ -34,7 +34,7 @@ void mamba_operators(OperatorBuilder<K>& b, const Mamba& m) {
   const auto groups = b.scope.input("groups", m.groups) * b.scope.input("state", m.state) / b.tp;
   const auto conv_width = inner + 2 * groups;
   b.enter_tp("tp_enter_mamba", b.hidden);
-  b.gemm("mamba_in", b.tokens, 2 * inner + 2 * groups + heads, b.hidden, b.kept_input(b.hidden));
+  b.gemm_of_norm("mamba_in", b.tokens, 2 * inner + 2 * groups + heads, b.hidden);
   const BytesT<K> conv = b.tokens * conv_width * b.e;
   b.elementwise("mamba_conv", 2 * conv, 3 * conv, conv);
   const auto head_dim = m.heads > 0 ? b.scope.input("P", m.head_dim) : ScalarT<K>(1);
@@ -54,8 +54,7 @@ void linear_attention_operators(OperatorBuilder<K>& b, const LinearAttention& l)
   const auto qk_width = 2 * kh * dk;
   const auto v_width = let("v", vh * dv);
   b.enter_tp("tp_enter_linear", b.hidden);
-  b.gemm("linear_in", b.tokens, qk_width + 2 * v_width + (l.delta_rule ? 2 * vh : ScalarT<K>(0)), b.hidden,
-         b.kept_input(b.hidden));
+  b.gemm_of_norm("linear_in", b.tokens, qk_width + 2 * v_width + (l.delta_rule ? 2 * vh : ScalarT<K>(0)), b.hidden);
   const BytesT<K> qkv = b.tokens * (qk_width + v_width) * b.e;
   if (l.conv > 0) b.elementwise("linear_conv", 2 * qkv, 3 * qkv, qkv);
   // The delta rule inverts a [Q,Q] triangular system per chunk: about two more score-sized products (yang2024gated).

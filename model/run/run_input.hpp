@@ -1,0 +1,48 @@
+// Run records (DESIGN §4) and command-line flags → Run. What is missing and can be inferred is, and listed among the
+// assumptions; contradictions are errors that show both values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/input/document_input.hpp"
+#include "model/input/number_input.hpp"
+#include "model/run/run.hpp"
+
+namespace napkin {
+
+// A run as it was written down, before anything is inferred.
+struct RunRequest {
+  std::string id;
+  std::shared_ptr<const Architecture> model;
+  std::optional<std::string> hardware, framework, precision;
+  std::optional<int> year;
+  std::optional<std::int64_t> gpus, gpus_per_node, sequence;
+  std::optional<Batch> batch;
+  std::optional<FlopConvention> convention;
+
+  std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero;
+  std::optional<bool> sp;
+  std::optional<std::int64_t> dp, zero_group;
+  std::optional<std::string> schedule;
+  std::optional<Recompute> recompute;
+  std::uint8_t recompute_modules = 0;
+
+  std::optional<bool> grad_accumulation_fp32;
+  // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
+  std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
+
+  // Where a field stands, for messages: "run.json:4: /layout/tp", or "--tp".
+  std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };
+};
+
+// One record. Members that DESIGN §4 does not list are errors; mechanisms that are not modelled are refused by name.
+[[nodiscard]] RunRequest read_run_record(const Field& record);
+
+// Fills in what follows from the rest and checks it. `with_layout` false: a plan, no layout yet.
+[[nodiscard]] Run resolve(const RunRequest& request, bool with_layout = true);
+
+}  // namespace napkin

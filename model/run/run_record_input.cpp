@@ -1,0 +1,154 @@
+// One run record → RunRequest.
+#include <algorithm>
+#include <array>
+
+#include "model/step/precision.hpp"
+#include "model/run/run_input.hpp"
+#include "model/transformer/model_input.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
+
+// DESIGN §4: used, then carried for people and for `validate`.
+constexpr std::array<std::string_view, 33> members{
+    "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
+    "micro_batch", "recompute", "recompute_modules", "activation_offload_layers", "task", "lora",
+    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "layout", "model", "convention",
+    "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
+    "measured", "suspect", "cluster_state"};
+
+template <class T = int>
+std::optional<T> whole(const Field& object, std::string_view key, std::int64_t at_least, std::int64_t at_most) {
+  if (const auto f = object.find(key)) return static_cast<T>(f->integer(at_least, at_most));
+  return {};
+}
+std::optional<bool> flag(const Field& object, std::string_view key) {
+  if (const auto f = object.find(key)) return f->boolean();
+  return {};
+}
+std::optional<std::string> word(const Field& object, std::string_view key) {
+  if (const auto f = object.find(key)) return f->string();
+  return {};
+}
+
+void read_layout(const Field& l, RunRequest& r) {
+  l.only({"tp", "sp", "cp", "ep", "etp", "pp", "vpp", "dp", "zero", "zero_group", "schedule"});
+  r.tp = whole(l, "tp", 1, max_degree);
+  r.sp = flag(l, "sp");
+  r.cp = whole(l, "cp", 1, max_degree);
+  r.ep = whole(l, "ep", 1, max_degree);
+  r.etp = whole(l, "etp", 1, max_degree);
+  r.pp = whole(l, "pp", 1, max_degree);
+  r.vpp = whole(l, "vpp", 1, max_degree);
+  r.dp = whole<std::int64_t>(l, "dp", 1, max_gpus);
+  r.zero = whole(l, "zero", 0, 3);
+  r.zero_group = whole<std::int64_t>(l, "zero_group", 1, max_gpus);
+  r.schedule = word(l, "schedule");
+  if (r.schedule && *r.schedule != "none" && !schedule_named(*r.schedule))
+    l["schedule"].fail("\"" + *r.schedule + "\" is not a schedule; write 1f1b, interleaved, gpipe, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe or none");
+}
+
+std::uint8_t read_module(const Field& f) {
+  constexpr std::array<std::pair<std::string_view, std::uint8_t>, 8> modules{{
+      {"core_attn", recompute_core_attention},
+      {"layernorm", recompute_norms},
+      {"mla_up_proj", recompute_mla_up},
+      {"moe_act", recompute_activation},
+      {"act", recompute_activation},
+      {"mlp", recompute_ffn},
+      {"shared_experts", recompute_ffn},
+      {"moe", recompute_experts},
+  }};
+  const std::string name = f.string();
+  for (const auto& [known, bit] : modules)
+    if (name == known) return bit;
+  f.fail("\"" + name + "\" is not a module; write core_attn, layernorm, mla_up_proj, moe_act, mlp, shared_experts or moe");
+}
+
+void read_recompute(const Field& record, RunRequest& r) {
+  constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};
+  if (const auto f = record.find("recompute")) {
+    const std::string name = f->string();
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) f->fail("\"" + name + "\" is not known; write none, selective or full");
+    r.recompute = static_cast<Recompute>(at - names.begin());
+  }
+  if (const auto f = record.find("recompute_modules"); f && !f->elements().empty()) {
+    for (const Field& m : f->elements()) r.recompute_modules |= read_module(m);
+    if (r.recompute && *r.recompute != Recompute::selective)
+      f->conflict(record["recompute"], "recompute_modules need recompute \"selective\"");
+    r.recompute = Recompute::selective;
+  }
+}
+
+void read_bytes(const Field& record, RunRequest& r) {
+  const auto f = record.find("bytes_per_param");
+  if (!f) return;
+  f->only({"param", "grad", "master", "moments", "compute_copy"});
+  const auto bytes = [&](std::string_view key) -> std::optional<double> {
+    const auto v = f->find(key);
+    if (!v) return {};
+    const double n = v->number();
+    if (n < 0 || n > 64) v->fail("is " + v->raw() + "; write bytes per parameter, 0 to 64");
+    return n;
+  };
+  r.param_bytes = bytes("param");
+  r.grad_bytes = bytes("grad");
+  r.master_bytes = bytes("master");
+  r.moments_bytes = bytes("moments");
+  r.compute_copy_bytes = bytes("compute_copy");
+}
+
+// Mechanisms the step model does not have: better refused by name than predicted as if they were absent.
+void refuse_unmodelled(const Field& record) {
+  if (const auto f = record.find("task")) {
+    const std::string task = f->string();
+    if (task == "lora" || task == "qlora")
+      f->fail("\"" + task + "\": adapters on frozen weights are not modelled by predict; pretrain and sft are");
+    if (task != "pretrain" && task != "sft") f->fail("\"" + task + "\" is not a task; write pretrain, sft, lora or qlora");
+  }
+  if (const auto f = record.find("activation_offload_layers"); f && f->integer(0, 1'000'000) > 0)
+    f->fail("offloading activations to the host is not modelled");
+}
+
+}  // namespace
+
+RunRequest read_run_record(const Field& record) {
+  record.only(std::vector<std::string_view>(members.begin(), members.end()));
+  refuse_unmodelled(record);
+  RunRequest r;
+  r.place = [record](std::string_view field) {
+    // "tp" stands in the layout, the rest at the top.
+    const auto layout = record.find("layout");
+    if (layout && layout->has(field)) return (*layout)[field].place();
+    if (record.has(field)) return record[field].place();
+    return record.place() + (record.place().ends_with('/') ? "" : "/") + std::string(field);
+  };
+  if (const auto f = record.find("id")) r.id = f->string();
+  r.hardware = word(record, "hardware");
+  r.framework = word(record, "framework");
+  r.precision = word(record, "precision");
+  r.year = whole(record, "year", 1990, 2100);
+  r.gpus = whole<std::int64_t>(record, "gpus", 1, max_gpus);
+  r.gpus_per_node = whole<std::int64_t>(record, "gpus_per_node", 1, max_gpus);
+  r.sequence = whole<std::int64_t>(record, "seq_len", 1, max_tokens);
+  if (const auto f = record.find("global_batch")) r.batch = Batch{.sequences = f->integer(1, max_tokens), .tokens = 0};
+  r.micro_batch = whole(record, "micro_batch", 1, max_degree);
+  r.model = std::make_shared<const Architecture>(read_record_model(record["model"], r.sequence.value_or(0)));
+  if (const auto f = record.find("layout")) read_layout(*f, r);
+  read_recompute(record, r);
+  read_bytes(record, r);
+  r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
+  if (const auto f = record.find("convention")) {
+    const std::string name = f->string();
+    if (name == "full-attention") r.convention = FlopConvention::full_attention;
+    else if (name == "causal-half") r.convention = FlopConvention::causal_half;
+    else if (name == "weights-only") r.convention = FlopConvention::weights_only;
+    else f->fail("\"" + name + "\" is not known; write full-attention, causal-half or weights-only");
+  }
+  return r;
+}
+
+}  // namespace napkin

@@ -1,0 +1,209 @@
+// RunRequest → Run: what follows from the rest is inferred and listed, what contradicts is refused.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hardware/hardware_input.hpp"
+#include "model/frameworks/profile_input.hpp"
+#include "model/search/rules.hpp"
+#include "model/step/precision.hpp"
+#include "model/run/run_input.hpp"
+#include "model/step/split.hpp"
+
+namespace napkin {
+namespace {
+
+class Resolver {
+ public:
+  explicit Resolver(const RunRequest& request) : r_(request) {}
+
+  Run run(bool with_layout) {
+    run_.id = r_.id;
+    if (!r_.model) throw InputError(r_.place("model") + ": is missing; write a model name, a size such as 100B, or a shape");
+    run_.model = r_.model;
+    run_.assumptions = run_.model->assumptions;
+    set_profile();
+    set_hardware();
+    set_job(with_layout);
+    if (with_layout) set_layout();
+    return std::move(run_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view field, const std::string& message) const {
+    throw InputError(r_.place(field) + ": " + message);
+  }
+  void assume(std::string text) { run_.assumptions.push_back(std::move(text)); }
+  template <class T>
+  const T& required(const std::optional<T>& v, std::string_view field, std::string_view what) const {
+    if (!v) fail(field, fmt::format("is missing; write {}", what));
+    return *v;
+  }
+  template <class T>
+  T otherwise(const std::optional<T>& v, T fallback, std::string_view field, std::string_view why) {
+    if (v) return *v;
+    assume(fmt::format("{} = {} ({})", field, fallback, why));
+    return fallback;
+  }
+
+  void set_profile() {
+    const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
+    Profile p = read_profile(name, r_.year.value_or(0));
+    const auto override_with = [&](const std::optional<double>& v, Constant<Scalar>& into) {
+      if (!v) return;
+      into = {.value = *v, .place = "record#/bytes_per_param", .source = nullptr};
+    };
+    override_with(r_.param_bytes, p.bytes.parameter);
+    override_with(r_.grad_bytes, p.bytes.gradient);
+    override_with(r_.master_bytes, p.bytes.master);
+    override_with(r_.moments_bytes, p.bytes.moments);
+    if (r_.param_bytes) override_with(r_.compute_copy_bytes.value_or(0), p.bytes.compute_copy);
+    if (r_.grad_bytes && p.bytes.bucket.value > 0) override_with(r_.grad_bytes, p.bytes.bucket);
+    if (r_.grad_accumulation_fp32 && !r_.grad_bytes)
+      p.bytes.gradient = {.value = *r_.grad_accumulation_fp32 ? 4.0 : 2.0,
+                          .place = "record#/grad_accumulation_fp32",
+                          .source = nullptr};
+    run_.profile = std::make_shared<const Profile>(std::move(p));
+  }
+
+  void set_hardware() {
+    Hardware h = read_hardware(required(r_.hardware, "hardware", "a name from `napkin hw list` or a file"));
+    if (r_.gpus_per_node && *r_.gpus_per_node != h.network.node_size) {
+      // A smaller node cuts the scale-up domain with it, unless the domain spans nodes (a rack).
+      for (Tier& t : h.network.tiers)
+        if (t.size == h.network.node_size) t.size = *r_.gpus_per_node;
+      assume(fmt::format("gpus_per_node = {} instead of {}", *r_.gpus_per_node, h.network.node_size));
+      h.network.node_size = static_cast<int>(*r_.gpus_per_node);
+    }
+    run_.hardware = std::make_shared<const Hardware>(std::move(h));
+  }
+
+  void set_precision(Job& job) {
+    const std::string name = otherwise(r_.precision, std::string("bf16"), "precision", "the usual one");
+    const auto precision = precision_named(name);
+    if (!precision) {
+      std::string list;
+      for (const auto n : precision_names()) list += (list.empty() ? "" : ", ") + std::string(n);
+      fail("precision", fmt::format("\"{}\" is not known; write one of {}", name, list));
+    }
+    for (const Format f : {precision->base, precision->gemm})
+      if (!run_.hardware->accelerator.peak[static_cast<std::size_t>(f)])
+        fail("precision", fmt::format("{} needs {} arithmetic, which {} does not have", name, to_string(f),
+                                      run_.hardware->accelerator.name));
+    job.precision = *precision;
+  }
+
+  void set_job(bool with_layout) {
+    Job& job = run_.job;
+    job.model = run_.model.get();
+    job.hardware = run_.hardware.get();
+    job.profile = run_.profile.get();
+    set_precision(job);
+    run_.convention = r_.convention.value_or(FlopConvention::full_attention);
+    job.sequence = r_.sequence ? *r_.sequence : otherwise(r_.sequence, std::int64_t{4096}, "seq_len", "not given");
+    if (r_.batch && r_.batch->tokens > 0) {
+      if (r_.batch->tokens % job.sequence != 0)
+        fail("batch", fmt::format("{} tokens are not whole sequences of {}; write {} or {}-tokens", r_.batch->tokens,
+                                  job.sequence, (r_.batch->tokens + job.sequence - 1) / job.sequence,
+                                  (r_.batch->tokens + job.sequence - 1) / job.sequence * job.sequence));
+      job.batch = r_.batch->tokens / job.sequence;
+      assume(fmt::format("batch = {} tokens = {} sequences of {}", r_.batch->tokens, job.batch, job.sequence));
+    } else if (r_.batch) {
+      job.batch = r_.batch->sequences;
+    } else {
+      const std::int64_t tokens = std::int64_t{4} << 20;
+      job.batch = std::max<std::int64_t>(1, tokens / job.sequence);
+      assume(fmt::format("batch = {} sequences = {} tokens (not given)", job.batch, job.batch * job.sequence));
+    }
+    if (with_layout && !r_.gpus) {
+      if (!r_.dp) fail("gpus", "is missing; write the number of accelerators (or dp in the layout)");
+      job.gpus = *r_.dp * r_.tp.value_or(1) * r_.cp.value_or(1) * r_.pp.value_or(1);
+      assume(fmt::format("gpus = tp·cp·pp·dp = {}", job.gpus));
+    } else {
+      job.gpus = required(r_.gpus, "gpus", "the number of accelerators");
+    }
+  }
+
+  void set_layout() {
+    Layout& l = run_.layout;
+    const Job& job = run_.job;
+    const bool moe = std::any_of(job.model->kinds.begin(), job.model->kinds.end(),
+                                 [](const LayerKind& k) { return k.ffn.moe.has_value(); });
+    l.tp = r_.tp.value_or(1);
+    l.cp = r_.cp.value_or(1);
+    l.pp = r_.pp.value_or(1);
+    l.vpp = r_.vpp.value_or(1);
+    l.ep = r_.ep.value_or(1);
+    l.etp = moe ? r_.etp.value_or(1) : 1;
+    if (!moe && (l.ep > 1 || r_.etp.value_or(1) > 1))
+      fail(l.ep > 1 ? "ep" : "etp", fmt::format("is {}, but {} has no experts; write 1", std::max(l.ep, r_.etp.value_or(1)),
+                                               job.model->name));
+    const std::int64_t per_replica = static_cast<std::int64_t>(l.tp) * l.cp * l.pp;
+    if (r_.dp) {
+      l.dp = *r_.dp;
+      if (l.dp * per_replica != job.gpus)
+        fail("gpus", fmt::format("{} GPUs, but tp {} × cp {} × pp {} × dp {} = {}; write {} GPUs{}", job.gpus, l.tp, l.cp,
+                                 l.pp, l.dp, l.dp * per_replica, l.dp * per_replica,
+                                 job.gpus % per_replica == 0 ? fmt::format(", or dp {}", job.gpus / per_replica) : ""));
+    } else {
+      if (job.gpus % per_replica != 0)
+        fail("gpus", fmt::format("{} GPUs do not divide by tp {} × cp {} × pp {} = {}; write a multiple of {}", job.gpus,
+                                 l.tp, l.cp, l.pp, per_replica, per_replica));
+      l.dp = job.gpus / per_replica;
+      assume(fmt::format("dp = {} (GPUs / (tp·cp·pp))", l.dp));
+    }
+    l.sp = l.tp > 1 && (r_.sp ? *r_.sp
+                              : otherwise(r_.sp, run_.profile->sequence_parallel, "sp", "as the framework does with tp"));
+    l.zero = r_.zero ? *r_.zero : otherwise(r_.zero, run_.profile->default_zero, "zero", "as the framework does");
+    if (l.dp * l.cp == 1) l.zero = 0;
+    l.zero_group = r_.zero_group.value_or(0);
+    if (l.zero_group >= l.dp * l.cp) l.zero_group = 0;
+    if (l.zero_group > 0 && l.dp * l.cp % l.zero_group != 0)
+      fail("zero_group", fmt::format("is {}, which does not divide dp·cp = {}", l.zero_group, l.dp * l.cp));
+    l.micro_batch = r_.micro_batch ? *r_.micro_batch : otherwise(r_.micro_batch, 1, "micro_batch", "not given");
+    l.recompute = r_.recompute.value_or(Recompute::none);
+    if (!r_.recompute) assume("recompute = none (not given)");
+    if (r_.recompute_modules != 0) l.modules = r_.recompute_modules;
+    set_schedule();
+    check_layout();
+  }
+
+  void set_schedule() {
+    Layout& l = run_.layout;
+    const auto named = r_.schedule && *r_.schedule != "none" ? schedule_named(*r_.schedule) : std::nullopt;
+    l.schedule = named.value_or(l.vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b);
+    // "1f1b" with several chunks a rank is the interleaved schedule under its family name, and the other way round.
+    if (l.vpp > 1 && l.schedule == Schedule::one_f_one_b) l.schedule = Schedule::interleaved;
+    if (l.vpp == 1 && l.schedule == Schedule::interleaved) {
+      l.schedule = Schedule::one_f_one_b;
+      if (l.pp > 1) assume("schedule = 1f1b (interleaved with vpp 1)");
+    }
+  }
+
+  void check_layout() {
+    const Layout& l = run_.layout;
+    const Job& job = run_.job;
+    const auto chunks = static_cast<std::size_t>(l.pp) * static_cast<std::size_t>(l.vpp);
+    if (const Rule* rule = broken_rule(job, l)) {
+      const bool uneven = rule->needs == LayoutAxis::vpp && chunks <= job.model->depth();
+      if (!uneven) fail(axis_names[static_cast<std::size_t>(rule->needs)], explain_broken(*rule, job, l));
+      assume(fmt::format("{} layers over {} chunks unevenly: the middle ones hold one more", job.model->depth(), chunks));
+      if (const Rule* other = broken_rule_but(*rule))
+        fail(axis_names[static_cast<std::size_t>(other->needs)], explain_broken(*other, job, l));
+    }
+  }
+  [[nodiscard]] const Rule* broken_rule_but(const Rule& waived) const {
+    for (const Rule& r : rules())
+      if (&r != &waived && !r.keeps(run_.job, run_.layout)) return &r;
+    return nullptr;
+  }
+
+  const RunRequest& r_;
+  Run run_;
+};
+
+}  // namespace
+
+Run resolve(const RunRequest& request, bool with_layout) { return Resolver(request).run(with_layout); }
+
+}  // namespace napkin

@@ -1,0 +1,34 @@
+#include "model/step/prediction.hpp"
+
+namespace napkin {
+
+template <class K>
+Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention) {
+  Evaluator<K> evaluator(job, scope);
+  Prediction<K> p;
+  p.step = evaluator.evaluate(layout);
+  for (const StageUnit<K>& s : evaluator.stages()) {
+    p.stages.push_back(evaluator.memory(s));
+    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
+  }
+  const auto gpus = scope.input("G", static_cast<double>(job.gpus), "job: accelerators");
+  const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *
+                                        scope.input("s", static_cast<double>(job.sequence), "job: sequence length"));
+  p.tokens_per_gpu = let("tokens_per_s_per_gpu", tokens / p.step.time / gpus);
+  p.token_flops = training_flops_per_token(scope, *job.model, job.sequence, convention);
+  p.model_rate = let("model_flops_per_gpu", p.token_flops.total * p.tokens_per_gpu, "chowdhery2022palm");
+  p.peak = scope.read("peak", *job.hardware->accelerator.peak[static_cast<std::size_t>(job.precision.gemm)]);
+  p.mfu = let("mfu", p.model_rate / p.peak, "chowdhery2022palm");
+  p.hfu = p.mfu;
+  if (layout.recompute != Recompute::none) {
+    const auto again = recompute_flops_per_token(scope, *job.model, job.sequence, convention,
+                                                 layout.recompute == Recompute::full);
+    p.hfu = let("hfu", (p.token_flops.total + again) * p.tokens_per_gpu / p.peak, "korthikanti2022");
+  }
+  return p;
+}
+
+template Prediction<Plain> predict(Scope<Plain>, const Job&, const Layout&, FlopConvention);
+template Prediction<Traced> predict(Scope<Traced>, const Job&, const Layout&, FlopConvention);
+
+}  // namespace napkin
