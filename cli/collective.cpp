@@ -71,12 +71,21 @@ std::vector<int> axes(const std::string& text) {
   return out;
 }
 
+// A tier that reaches its nominal bandwidth.
+Tier ideal(std::string name, BytesPerSecond b, const char* b_option, Seconds a, const char* a_option) {
+  Tier t;
+  t.name = std::move(name);
+  t.bandwidth = given(b, b_option);
+  t.efficiency = given(Scalar(1), "ideal");
+  t.latency = given(a, a_option);
+  return t;
+}
+
 // A network of nothing but α and B, as textbooks and interviews have it.
 Network textbook_network(const Options& o) {
   const BytesPerSecond b = value("--bandwidth", o.bandwidth, parse_bandwidth);
   const Seconds a = o.alpha.empty() ? Seconds() : value("--alpha", o.alpha, parse_seconds);
-  Tier outer{.name = "link", .bandwidth = given(b, "--bandwidth"), .efficiency = given(Scalar(1), "ideal"),
-             .latency = given(a, "--alpha")};
+  Tier outer = ideal("link", b, "--bandwidth", a, "--alpha");
   outer.in_network_reduction = o.in_network;
   Network n;
   if (!o.torus.empty()) {
@@ -91,11 +100,10 @@ Network textbook_network(const Options& o) {
   }
   if (!o.inner_bandwidth.empty()) {
     if (o.per_node < 1) throw InputError("--inner-bandwidth needs --per-node: how many ranks share a node");
-    Tier inner{.name = "node", .size = o.per_node,
-               .bandwidth = given(value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth), "--inner-bandwidth"),
-               .efficiency = given(Scalar(1), "ideal"),
-               .latency = given(o.inner_alpha.empty() ? a : value("--inner-alpha", o.inner_alpha, parse_seconds),
-                                "--inner-alpha")};
+    const Seconds inner_alpha = o.inner_alpha.empty() ? a : value("--inner-alpha", o.inner_alpha, parse_seconds);
+    Tier inner = ideal("node", value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth), "--inner-bandwidth",
+                       inner_alpha, "--inner-alpha");
+    inner.size = o.per_node;
     n.node_size = o.per_node;
     n.tiers.push_back(std::move(inner));
   }

@@ -17,7 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr Bytes smallest = 8 * byte, largest = 64 * GiB;  // where crossovers are looked for
 
-std::string word(std::string_view v) { return std::string(v); }
 std::string name(Method m) { return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol)); }
 
 struct Bandwidths {

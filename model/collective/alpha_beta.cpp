@@ -82,11 +82,11 @@ CollectiveCost<K> alpha_beta_cost(const Scope<K>& scope, Operation o, BytesT<K> 
   }
   const auto cost = counted(o, n, bytes, a);
   auto bandwidth = l.inner;
-  if (!p.one_node()) bandwidth = a == Algorithm::ring ? min(l.inner, l.egress) : min(l.inner, l.per_member);
+  if (!p.one_node()) bandwidth = a == Algorithm::ring ? min(l.inner, l.egress) : min(l.inner, l.pair);
   if (a == Algorithm::direct && o == Operation::all_to_all && !p.one_node()) {
     // What stays in the node goes over its links while the rest goes over the NICs.
     const auto m = scope.input("m", p.per_node());
-    const auto inside = (m - 1) / n * bytes / l.inner, outside = (n - m) / n * bytes / l.per_member;
+    const auto inside = (m - 1) / n * bytes / l.inner, outside = bytes / l.spread;
     return done(l.hop, max(inside, outside));
   }
   const auto alpha = p.one_node() ? l.inner_hop : l.hop;

@@ -22,11 +22,11 @@ CollectiveCost<K> direct_cost(const Scope<K>& scope, const CollectiveTuning& t, 
     if (!one) transfer = transfer + scope.read("copy", d.copy) * part / l.inner;
   } else if (one) {
     latency = latency + l.hop;
-    transfer = part / l.per_member;
+    transfer = part / l.pair;
   } else {
     const auto m = scope.input("m", p.per_node());
     latency = latency + l.hop;
-    transfer = max((m - 1) * part / bus, (n - m) * part / l.per_member);
+    transfer = max((m - 1) * part / bus, bytes / l.spread);
   }
   c.latency = let("T_latency", latency);
   c.bandwidth = let("T_bandwidth", transfer);

@@ -28,7 +28,7 @@ ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, 
   auto latency = l.inner_hop;
   if (!p.one_node()) {
     c.bytes_across = let("bytes_across", scope.input("remote nodes", remote) * tokens * bytes_per_token, "deepep2025");
-    c.across = let("T_across", c.bytes_across / l.per_member);
+    c.across = let("T_across", c.bytes_across / l.pair);
     latency = latency + l.hop;
   }
   c.time = let("T", latency + max(c.across, c.inside));

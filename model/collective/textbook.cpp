@@ -22,7 +22,7 @@ double core(ScalarT<K> p) {
 template <class K>
 Cost<K> fold(ScalarT<K> p, BytesT<K> n, Cost<K> inner) {
   if (core(p) == p.si()) return inner;
-  return Cost<K>{2, n, n} + inner;
+  return Cost<K>{2, 2 * n, n} + inner;
 }
 template <class K>
 ScalarT<K> core_ranks(ScalarT<K> p) {
