@@ -223,12 +223,15 @@ class Writer {
     return is_sum(v.node->op) ? sum : is_product(v.node->op) ? product : atom;
   }
 
-  void leaf(std::string symbol, std::string number, bool inside) {
-    const auto guard = [inside](std::string text) {
-      return inside && text.starts_with('-') ? '(' + std::move(text) + ')' : std::move(text);
-    };
-    symbols_ += guard(std::move(symbol));
-    numbers_ += guard(std::move(number));
+  static void append(std::string& out, std::string_view text, bool inside) {
+    const bool guarded = inside && text.starts_with('-');  // a * (-2)
+    if (guarded) out += '(';
+    out += text;
+    if (guarded) out += ')';
+  }
+  void leaf(std::string_view symbol, std::string_view number, bool inside) {
+    append(symbols_, symbol, inside);
+    append(numbers_, number, inside);
   }
 
   // `least` is the loosest operator that needs no parentheses here.
