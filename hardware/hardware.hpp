@@ -16,8 +16,8 @@ namespace napkin {
 
 // Number formats a matrix unit computes in. A recipe (mxfp8, block-scaled fp8, nvfp4) is a model/frameworks matter.
 enum class Format : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8 };
-inline constexpr std::size_t format_count = 9;
-inline constexpr std::array<std::string_view, format_count> format_names{"fp64", "fp32", "tf32", "fp16", "bf16",
+inline constexpr std::size_t number_format_count = 9;
+inline constexpr std::array<std::string_view, number_format_count> format_names{"fp64", "fp32", "tf32", "fp16", "bf16",
                                                                          "fp8",  "fp6",  "fp4",  "int8"};
 [[nodiscard]] std::string_view to_string(Format f);
 
@@ -29,7 +29,7 @@ struct MatrixRate {
 
 // Constants of the GEMM model (model/kernel/gemm.cpp).
 struct GemmConstants {
-  std::array<std::optional<MatrixRate>, format_count> rate;
+  std::array<std::optional<MatrixRate>, number_format_count> rate;
   Constant<Seconds> floor;               // shortest kernel
   Constant<Seconds> wave;                // fill and epilogue that each wave of tiles adds
   Constant<Seconds> split;               // what splitting k adds: clearing and reducing the partial sums
@@ -69,7 +69,7 @@ struct Accelerator {
   std::string title;         // "NVIDIA H100 SXM5 80GB"
   std::string vendor;
   std::string generation;    // tuning tables are keyed by it: "hopper", "blackwell", "tpu-v5p", ...
-  std::array<std::optional<Constant<FlopsPerSecond>>, format_count> peak;  // dense, no sparsity
+  std::array<std::optional<Constant<FlopsPerSecond>>, number_format_count> peak;  // dense, no sparsity
   Constant<Bytes> capacity;                  // what the driver reports as usable
   Constant<BytesPerSecond> memory_bandwidth;
   std::optional<Constant<Bytes>> l2;

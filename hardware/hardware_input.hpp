@@ -15,6 +15,10 @@ namespace napkin {
 // An unknown name is refused with the closest one.
 [[nodiscard]] Hardware read_hardware(const std::string& what);
 [[nodiscard]] Hardware read_hardware(const Document& file);
+// Every complaint about a file, one line each: what read_hardware refuses, section by section, then what is implausible
+// (hardware/plausible.hpp). Empty = good.
+[[nodiscard]] std::vector<std::string> hardware_problems(const Document& file);
+
 [[nodiscard]] std::vector<std::string> catalog_names();
 [[nodiscard]] std::optional<std::string> catalog_text(std::string_view name_or_alias);  // the file, verbatim
 

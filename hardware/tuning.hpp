@@ -28,7 +28,7 @@ struct LibraryEstimate {
   double ring_simple_net_factor = 1;              // of the latency of a ring all-reduce over several nodes
   Seconds nvls{}, nvls_net{}, nvls_tree_net{}, collnet_node{}, collnet_net{}, pat_base{}, pat_rank{}, pat_net{};
   ByNodes ll_max{}, ring_ll128_channel{}, tree_ll128_channel{}, tree_channel{}, nvls_tree_channel{};
-  BytesPerSecond nvls_channel{};                  // per head
+  BytesPerSecond nvls_channel{};                  // fastest speed of a head that the search tries
   double nvls_efficiency = 0;                     // 0: the generation has no in-switch reduction
   double channels = 1;                            // that the search finds
   double search_share = 1;                        // bus bandwidth that the search finds / nominal
@@ -38,12 +38,20 @@ struct LibraryEstimate {
 
 // What a protocol was measured to take on a ring: a start-up, and per step a hop that hides behind the transfer.
 struct RingConstants {
-  Constant<Seconds> base, hop;   // hop: inside a node
-  Constant<Seconds> net_hop;     // between nodes, added to the tier's own latency
-  Constant<Seconds> ramp;        // start-up that grows in (channels joining) until a rank's share is `ramp_size`
+  Constant<Seconds> base;
+  Constant<Seconds> hop, net_hop;  // inside a node and between nodes, added to the tier's own latency
+  Constant<Seconds> ramp;          // start-up that grows in (channels joining) until a rank's share is `ramp_size`
   Constant<Bytes> ramp_size;
-  Constant<Scalar> share;        // of the bandwidth that large messages achieve inside a node
-  Constant<Scalar> net_share;    // of what they achieve between nodes
+  Constant<Scalar> share;          // of the bandwidth that large messages achieve inside a node
+  Constant<Scalar> net_share;      // of what they achieve between nodes
+};
+
+// Reduction inside the scale-up switch (NVLS).
+struct SwitchConstants {
+  Constant<Seconds> base, ramp;  // as RingConstants; the part is the whole vector
+  Constant<Bytes> ramp_size;
+  Constant<Scalar> share;
+  Constant<Scalar> tree_members;  // largest node whose shards climb a tree over several nodes
 };
 
 // A transfer to every peer at once (all-to-all, send/recv).
@@ -68,9 +76,7 @@ struct CollectiveTuning {
   Constant<Scalar> gather_copy;   // weight of a rank's own part in an out-of-place gather or scatter
   Constant<Bytes> chunk;          // in flight per hop of a pipelined algorithm, all channels together
   Constant<Scalar> net_rings;     // most rings that leave a node, one NIC each
-  Constant<Seconds> nvls_base;
-  Constant<Scalar> nvls_share;
-  Constant<Scalar> nvls_tree_members;  // largest node that the in-switch tree serves
+  SwitchConstants nvls;
   DirectConstants direct;
   std::optional<CustomConstants> one_shot, two_shot;
 };

@@ -1,7 +1,6 @@
 #include "hardware/tuning_input.hpp"
 
-#include <algorithm>
-
+#include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
 
 namespace napkin {
@@ -11,52 +10,17 @@ namespace {
 constexpr std::int64_t schema_version = 1;
 constexpr std::array<std::string_view, protocol_count> protocol_names{"ll", "ll128", "simple"};
 
-std::shared_ptr<const Source> read_source(const Field& group) {
-  constexpr std::array<std::string_view, 4> names{"datasheet", "measured", "fitted", "assumed"};
-  const Field kind = group["kind"];
-  const std::string word = kind.string();
-  const auto at = std::find(names.begin(), names.end(), word);
-  if (at == names.end()) kind.fail("is \"" + word + "\"; write one of datasheet, measured, fitted, assumed");
-  return std::make_shared<const Source>(
-      Source{.kind = static_cast<Evidence>(at - names.begin()), .text = group["source"].string()});
+Seconds seconds(const Field& f) { return f.seconds(); }
+Bytes size(const Field& f) {
+  const Bytes b = f.bytes();
+  if (b.si() <= 0) f.fail("is " + f.raw() + "; write a size above zero");
+  return b;
 }
-
-// Constants that share the source of their group; a member {"value", "source", "kind"} has its own.
-class Constants {
-  Field group_;
-  std::shared_ptr<const Source> source_;
-
-  template <class Read>
-  auto constant(const Field& f, Read read) const -> Constant<decltype(read(f))> {
-    std::string file = f.file();
-    if (file.ends_with(".json")) file.resize(file.size() - 5);
-    const std::string place = file + '#' + f.pointer();
-    if (!f.is(Field::Type::object)) return {.value = read(f), .place = place, .source = source_};
-    f.only({"value", "source", "kind"});
-    return {.value = read(f["value"]), .place = place, .source = read_source(f)};
-  }
-
- public:
-  Constants(Field group, std::shared_ptr<const Source> source) : group_(std::move(group)), source_(std::move(source)) {}
-  [[nodiscard]] Constant<Seconds> seconds(std::string_view key) const {
-    return constant(group_[key], [](const Field& f) { return f.seconds(); });
-  }
-  [[nodiscard]] Constant<Bytes> bytes(std::string_view key) const {
-    return constant(group_[key], [](const Field& f) {
-      const Bytes b = f.bytes();
-      if (b.si() <= 0) f.fail("is " + f.raw() + "; write a size above zero");
-      return b;
-    });
-  }
-  [[nodiscard]] Constant<Scalar> number(std::string_view key) const {
-    return constant(group_[key], [](const Field& f) {
-      const double v = f.number();
-      if (v < 0) f.fail("is " + f.raw() + "; write a number that is not negative");
-      return Scalar(v);
-    });
-  }
-};
-
+Scalar number(const Field& f) {
+  const double v = f.number();
+  if (v < 0) f.fail("is " + f.raw() + "; write a number that is not negative");
+  return v;
+}
 double positive(const Field& f) {
   const double v = f.number();
   if (v <= 0) f.fail("is " + f.raw() + "; write a number above zero");
@@ -124,53 +88,52 @@ LibraryEstimate read_estimate(const Field& common, const Field& own) {
 }
 
 void read_measured(const Field& f, CollectiveTuning& t) {
-  f.only({"ring", "tree_net", "gather_copy", "chunk", "net_rings", "nvls_base", "nvls_share", "nvls_tree_members",
-          "direct", "one_shot", "two_shot", "source", "kind"});
-  const auto source = read_source(f);
-  const Constants all(f, source);
-  const Field ring = f["ring"], tree_net = f["tree_net"];
+  const Group all(f, {"ring", "tree_net", "gather_copy", "chunk", "net_rings", "nvls", "direct", "one_shot", "two_shot"});
+  const Field ring = f["ring"];
   ring.only({"ll", "ll128", "simple"});
-  tree_net.only({"ll", "ll128", "simple", "source", "kind"});
-  const Constants net(tree_net, tree_net.has("source") ? read_source(tree_net) : source);
+  const Group tree_net(f["tree_net"], {"ll", "ll128", "simple"});
   for (std::size_t i = 0; i < protocol_count; ++i) {
     const Field g = ring[protocol_names[i]];
     g.only({"base", "hop", "net_hop", "ramp", "ramp_size", "share", "net_share"});
-    const Constants c(g, source);
-    t.ring[i] = {.base = c.seconds("base"),
-                 .hop = c.seconds("hop"),
-                 .net_hop = c.seconds("net_hop"),
-                 .ramp = c.seconds("ramp"),
-                 .ramp_size = c.bytes("ramp_size"),
-                 .share = c.number("share"),
-                 .net_share = c.number("net_share")};
-    t.tree_net[i] = net.seconds(protocol_names[i]);
+    t.ring[i] = {.base = all.constant(g["base"], seconds),
+                 .hop = all.constant(g["hop"], seconds),
+                 .net_hop = all.constant(g["net_hop"], seconds),
+                 .ramp = all.constant(g["ramp"], seconds),
+                 .ramp_size = all.constant(g["ramp_size"], size),
+                 .share = all.constant(g["share"], number),
+                 .net_share = all.constant(g["net_share"], number)};
+    t.tree_net[i] = tree_net.required(protocol_names[i], seconds);
   }
-  t.gather_copy = all.number("gather_copy");
-  t.chunk = all.bytes("chunk");
-  t.net_rings = all.number("net_rings");
+  t.gather_copy = all.required("gather_copy", number);
+  t.chunk = all.required("chunk", size);
+  t.net_rings = all.required("net_rings", number);
   if (t.estimate.nvls_efficiency > 0) {
-    t.nvls_base = all.seconds("nvls_base");
-    t.nvls_share = all.number("nvls_share");
-    t.nvls_tree_members = all.number("nvls_tree_members");
+    const Field g = f["nvls"];
+    g.only({"base", "ramp", "ramp_size", "share", "tree_members"});
+    t.nvls = {.base = all.constant(g["base"], seconds),
+              .ramp = all.constant(g["ramp"], seconds),
+              .ramp_size = all.constant(g["ramp_size"], size),
+              .share = all.constant(g["share"], number),
+              .tree_members = all.constant(g["tree_members"], number)};
   }
-  const Field direct = f["direct"];
-  direct.only({"base", "per_peer", "ramp", "ramp_size", "share", "copy"});
-  const Constants d(direct, source);
-  t.direct = {.base = d.seconds("base"),
-              .per_peer = d.seconds("per_peer"),
-              .ramp = d.seconds("ramp"),
-              .ramp_size = d.bytes("ramp_size"),
-              .share = d.number("share"),
-              .copy = d.number("copy")};
-  const auto custom = [&](std::string_view key, std::optional<CustomConstants>& out) {
-    if (const auto g = f.find(key)) {
-      g->only({"base", "per_peer", "share", "source", "kind"});
-      const Constants c(*g, g->has("source") ? read_source(*g) : source);
-      out = {.base = c.seconds("base"), .per_peer = c.seconds("per_peer"), .share = c.number("share")};
-    }
+  const Field d = f["direct"];
+  d.only({"base", "per_peer", "ramp", "ramp_size", "share", "copy"});
+  t.direct = {.base = all.constant(d["base"], seconds),
+              .per_peer = all.constant(d["per_peer"], seconds),
+              .ramp = all.constant(d["ramp"], seconds),
+              .ramp_size = all.constant(d["ramp_size"], size),
+              .share = all.constant(d["share"], number),
+              .copy = all.constant(d["copy"], number)};
+  const auto custom = [&](std::string_view key) -> std::optional<CustomConstants> {
+    const auto field = f.find(key);
+    if (!field) return {};
+    const Group g(*field, {"base", "per_peer", "share"});
+    return CustomConstants{.base = g.required("base", seconds),
+                           .per_peer = g.required("per_peer", seconds),
+                           .share = g.required("share", number)};
   };
-  custom("one_shot", t.one_shot);
-  custom("two_shot", t.two_shot);
+  t.one_shot = custom("one_shot");
+  t.two_shot = custom("two_shot");
 }
 
 }  // namespace

@@ -17,10 +17,10 @@ bool gathers(Operation o) { return o == Operation::all_gather || o == Operation:
 double ring_steps(Operation o, double n) { return o == Operation::all_reduce ? 2 * (n - 1) : n - 1; }
 double ring_net_steps(Operation o, double nodes) { return o == Operation::all_reduce ? 2 * (nodes - 1) : nodes - 1; }
 
-// The start-up that has grown in when a rank's share is x: ramp · x² / (x² + x₀²).
+// The start-up that has grown in when a rank's part is x: ramp · x / (x + x₀).
 template <class K>
 SecondsT<K> grown(SecondsT<K> ramp, BytesT<K> x, BytesT<K> x0) {
-  return ramp * (x * x / (x * x + x0 * x0));
+  return ramp * (x / (x + x0));
 }
 
 // Bytes in flight per hop of a pipelined algorithm: the vector while it is short, the channels' buffers when long.
@@ -48,7 +48,7 @@ CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operati
   const RingConstants& c = t.ring[index(protocol)];
   const double steps = ring_steps(o, p.ranks), net_steps = p.one_node() ? 0 : ring_net_steps(o, p.nodes);
   const auto n = scope.input("p", static_cast<double>(p.ranks));
-  const auto hop = scope.read("hop", c.hop);
+  const auto hop = l.inner_hop + scope.read("hop", c.hop);
   const auto start = scope.read("base", c.base);
   const auto part = let("part", bytes / n);
   auto bus = scope.read("share", c.share) * l.inner;
@@ -85,12 +85,13 @@ CollectiveCost<K> tree(const Scope<K>& scope, const CollectiveTuning& t, BytesT<
                        const Links<K>& l, Protocol protocol) {
   const RingConstants& c = t.ring[index(protocol)];
   const auto inside = scope.input("hops in node", 2 * (p.per_node() - 1));
-  const auto hop = scope.read("hop", c.hop);
+  const auto hop = l.inner_hop + scope.read("hop", c.hop);
   const auto bus = scope.read("share", c.share) * l.inner;
   auto latency = scope.read("base", c.base) + inside * hop;
   const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
   // Inside a node the vector goes up and down the chain; both directions of a link work at once.
-  auto transfer = bytes / bus;
+  const auto limit = scope.input("tree_limit", tree_limit(t.estimate, protocol, by_nodes(p)), "nccl2026tuning");
+  auto transfer = max(bytes / bus, 2 * bytes / limit);
   auto fill = inside * piece / bus;
   if (!p.one_node()) {
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
@@ -108,18 +109,22 @@ template <class K>
 CollectiveCost<K> in_switch(const Scope<K>& scope, const CollectiveTuning& t, BytesT<K> bytes, const Placement& p,
                             const Links<K>& l, bool over_tree) {
   const auto m = scope.input("m", p.per_node());
-  const auto bus = scope.read("share", t.nvls_share) * l.inner;
-  auto latency = SecondsT<K>(scope.read("base", t.nvls_base));
-  const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
+  const auto bus = scope.read("share", t.nvls.share) * l.inner;
+  auto latency = scope.read("base", t.nvls.base) + grown(SecondsT<K>(scope.read("ramp", t.nvls.ramp)), bytes,
+                                                         BytesT<K>(scope.read("ramp_size", t.nvls.ramp_size)));
   auto transfer = bytes * (1 + 1 / m) / bus;
-  auto fill = 2 * piece / bus;
   if (over_tree) {
+    const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
     latency = latency + between * (scope.read("net_hop", t.tree_net[index(Protocol::simple)]) + l.hop);
     transfer = max(transfer, scope.input("f", p.nodes > 2 ? 2.0 : 1.0) * bytes / l.egress);
-    fill = fill + between * piece / l.egress;
+    const auto limit = scope.input("tree_limit", p.per_node() * t.estimate.nvls_tree_channel[by_nodes(p)],
+                                   "nccl2026tuning");
+    const auto n = scope.input("p", static_cast<double>(p.ranks));
+    transfer = max(transfer, 2 * (n - 1) / n * bytes / limit);
+    transfer = transfer + between * piece / l.egress;
   }
-  return total<K>(latency, transfer + fill, over_tree ? "nvls-tree" : "nvls", "simple", "nccl2026tuning");
+  return total<K>(latency, transfer, over_tree ? "nvls-tree" : "nvls", "simple", "nccl2026tuning");
 }
 
 // Reduction in the network's switches: every NIC carries its shard once each way.
@@ -128,7 +133,7 @@ CollectiveCost<K> collnet(const Scope<K>& scope, const CollectiveTuning& t, Byte
                           const Links<K>& l) {
   const auto m = scope.input("m", p.per_node());
   const auto net_hop = scope.read("net_hop", t.tree_net[index(Protocol::simple)]) + l.hop;
-  const auto hop = scope.read("hop", t.ring[index(Protocol::simple)].hop);
+  const auto hop = l.inner_hop + scope.read("hop", t.ring[index(Protocol::simple)].hop);
   const auto latency = scope.read("base", t.ring[index(Protocol::simple)].base) + 2 * hop + 2 * net_hop;
   const auto inside = 2 * (m - 1) / m * bytes / l.inner;
   const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));

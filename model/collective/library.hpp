@@ -20,4 +20,9 @@ struct Estimate {
 [[nodiscard]] Estimate library_estimate(const CollectiveTuning& tuning, Operation operation, const Placement& p,
                                         const Links<Plain>& links, bool in_network, Method method);
 
+// Column of LibraryEstimate::ByNodes: one node, two, more.
+[[nodiscard]] std::size_t by_nodes(const Placement& p);
+// Most bus bandwidth of a tree, as the library's authors measured it.
+[[nodiscard]] BytesPerSecond tree_limit(const LibraryEstimate& e, Protocol protocol, std::size_t nodes);
+
 }  // namespace napkin

@@ -47,20 +47,21 @@ Estimate tree(const Question& q) {
   const LibraryEstimate& e = q.e;
   const double b = std::min(e.tree_share * q.bus, e.channels * e.tree_channel[q.column].si());
   double bandwidth = b;
-  if (q.protocol == 0) bandwidth = std::min(b / e.tree_ll_divisor, e.ll_max[q.column].si());
-  if (q.protocol == 1)
-    bandwidth = std::min(b * (q.nodes > 1 ? e.tree_ll128_net : e.tree_ll128_node),
-                         e.channels * e.tree_ll128_channel[q.column].si());
+  if (q.protocol == 0) bandwidth = b / e.tree_ll_divisor;
+  if (q.protocol == 1) bandwidth = b * (q.nodes > 1 ? e.tree_ll128_net : e.tree_ll128_node);
+  bandwidth = std::min(bandwidth, tree_limit(e, static_cast<Protocol>(q.protocol), q.column).si());
   const double latency = e.tree_base[q.protocol].si() + 2 * ((q.ppn - 1) * e.tree_node[q.protocol].si() +
                                                              std::log2(q.nodes) * e.tree_net[q.protocol].si());
   return {true, latency, 2 / bandwidth};
 }
 
-// One channel per head (a GPU of the node); the switch reduces, so a channel carries its bytes up or down once.
-Estimate in_switch(const Question& q, double per_member, bool over_tree) {
+// One channel per head (a GPU of the node); the switch reduces, so a channel carries its bytes up or down once. The
+// search gives a channel an equal part of the link, up to the fastest speed that it tries.
+Estimate in_switch(const Question& q, double link, double per_member, bool over_tree) {
   const LibraryEstimate& e = q.e;
   const double heads = q.ppn;
-  double channel = e.nvls_channel.si() * e.nvls_efficiency * (heads - 1) / heads * 2;
+  double channel = std::min(e.nvls_channel.si(), e.search_share * link / heads) * e.nvls_efficiency * (heads - 1) /
+                   heads * 2;
   double latency = e.nvls.si();
   if (over_tree) {
     channel = std::min({channel, q.nodes <= 2 ? 2 * per_member : per_member, e.nvls_tree_channel[q.column].si()});
@@ -71,30 +72,45 @@ Estimate in_switch(const Question& q, double per_member, bool over_tree) {
 
 }  // namespace
 
+std::size_t by_nodes(const Placement& p) { return p.nodes <= 1 ? 0 : p.nodes <= 2 ? 1 : 2; }
+
+BytesPerSecond tree_limit(const LibraryEstimate& e, Protocol protocol, std::size_t nodes) {
+  switch (protocol) {
+    case Protocol::ll: return e.ll_max[nodes];
+    case Protocol::ll128: return e.channels * e.tree_ll128_channel[nodes];
+    case Protocol::simple: return e.channels * e.tree_channel[nodes];
+  }
+  return {};
+}
+
 Estimate library_estimate(const CollectiveTuning& t, Operation operation, const Placement& p, const Links<Plain>& l,
                           bool in_network, Method method) {
   const LibraryEstimate& e = t.estimate;
   Question q{e, operation, static_cast<double>(p.ranks), p.nodes, p.per_node(), 0, 0, 0};
-  q.column = p.nodes <= 1 ? 0 : p.nodes <= 2 ? 1 : 2;
-  q.bus = e.search_share * l.inner_nominal.si();
+  const double link = l.inner_nominal.si();
+  q.column = by_nodes(p);
+  q.bus = e.search_share * link;
   if (!p.one_node()) q.bus = std::min(q.bus, l.egress.si());
   q.protocol = static_cast<std::size_t>(method.protocol);
   const bool all_reduce = operation == Operation::all_reduce;
   const bool gathers = operation == Operation::all_gather || operation == Operation::reduce_scatter;
   const bool switched = e.nvls_efficiency > 0 && in_network && q.ppn >= 2;
   switch (method.algorithm) {
-    case Algorithm::ring: return ring(q);
+    case Algorithm::ring: {
+      if (!p.one_node()) q.bus = std::min(q.bus, t.net_rings.value.si() * l.per_member.si());
+      return ring(q);
+    }
     case Algorithm::tree: {
       if (!all_reduce) return {};
       // Between two nodes a tree crosses the NICs half as often as a ring.
-      if (q.column == 1) q.bus = std::min(e.search_share * l.inner_nominal.si(), 2 * l.egress.si());
+      if (q.column == 1) q.bus = std::min(e.search_share * link, 2 * l.egress.si());
       return tree(q);
     }
     case Algorithm::nvls:
-      return all_reduce && switched && p.one_node() ? in_switch(q, 0, false) : Estimate{};
+      return all_reduce && switched && p.one_node() ? in_switch(q, link, 0, false) : Estimate{};
     case Algorithm::nvls_tree:
-      return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls_tree_members.value.si()
-                 ? in_switch(q, l.per_member.si(), true)
+      return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls.tree_members.value.si()
+                 ? in_switch(q, link, l.per_member.si(), true)
                  : Estimate{};
     case Algorithm::collnet: {
       if (!all_reduce || p.one_node()) return {};

@@ -56,7 +56,14 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   const Tier& inner = network.tiers[0];
   Links<K> l;
   l.inner_nominal = scope.read("B_link", inner.bandwidth);
-  l.inner = let("B_inner", achieved(scope, inner));
+  l.inner = achieved(scope, inner);
+  if (inner.topology == Tier::Topology::mesh && inner.size > 2 && p.per_node() < static_cast<double>(inner.size)) {
+    // Every pair has its own link: a group uses those between its members.
+    const auto part = scope.input("links in the group", p.per_node() - 1) /
+                      scope.input("links", static_cast<double>(inner.size - 1));
+    l.inner = max(part, 1 / static_cast<double>(inner.size - 1)) * l.inner;
+  }
+  l.inner = let("B_inner", l.inner);
   l.inner_hop = scope.read("hop_link", inner.latency);
   if (p.one_node()) return l;
   // One member's share at tier t, seen from inside: members[t−1] of a domain leave it together, so a ring that crosses

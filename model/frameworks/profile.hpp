@@ -81,6 +81,8 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
+  Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP

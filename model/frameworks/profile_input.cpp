@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "saved", "elementwise", "overlap", "host", "memory",
-                                        "compute", "moe", "attention", "rules", "eras"};
+                                        "compute", "moe", "attention", "residuals", "rules", "eras"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -120,6 +120,11 @@ void apply(const Field& root, Profile& p) {
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
   }
+  if (const auto f = root.find("residuals")) {
+    const Group g(*f, {"step_time", "device_memory"});
+    take(g, "step_time", share, p.time_residual);
+    take(g, "device_memory", share, p.memory_residual);
+  }
   if (const auto f = root.find("attention"))
     for (const auto& [generation, kernel] : f->members())
       if (generation != "source" && generation != "kind")
@@ -183,6 +188,8 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.straggler, "compute/straggler");
   need(p.expert_imbalance, "moe/imbalance");
   need(p.permute_passes, "moe/permute_passes");
+  need(p.time_residual, "residuals/step_time");
+  need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
   if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");
 }

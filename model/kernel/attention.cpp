@@ -13,7 +13,7 @@ constexpr double fused_backward = 2.5;
 constexpr double unfused_backward = 2;
 // An element of Q, K, V, O and of the scores: 16-bit in every recipe.
 constexpr double element_bytes = 2;
-// Share of its longest tile by which the last units finish after the mean.
+// Tiles of a causal call differ in length: the last units end about half of the longest tile after the mean.
 constexpr double tail_share = 0.5;
 
 const AttentionConstants& constants_of(const Accelerator& a, std::string_view kernel) {
@@ -28,6 +28,12 @@ const AttentionConstants& constants_of(const Accelerator& a, std::string_view ke
 const AttentionConstants::Rate& rate_of(const AttentionConstants& c, double head_dim) {
   const auto above = c.by_head_dim.upper_bound(static_cast<int>(head_dim));
   return above == c.by_head_dim.begin() ? above->second : std::prev(above)->second;
+}
+
+template <class K>
+FlopsT<K> flops_of(const AttentionShape<K>& s, ScalarT<K> pairs) {
+  return let("attention flops", 2 * s.batch * s.heads * pairs * (s.head_dim + s.v_head_dim) * flop,
+             "dao2022flashattention");
 }
 
 // korthikanti2022 §4.1: Q·Kᵀ, softmax, P·V as kernels of their own; no product skips the masked half.
@@ -79,22 +85,24 @@ ScalarT<K> attention_pairs(const AttentionShape<K>& s) {
 
 template <class K>
 FlopsT<K> attention_flops(const AttentionShape<K>& s) {
-  return let("attention flops", 2 * s.batch * s.heads * attention_pairs(s) * (s.head_dim + s.v_head_dim) * flop,
-             "dao2022flashattention");
+  return flops_of(s, attention_pairs(s));
 }
 
-// Fused: t = floor + smooth_max(compute, memory), u = keys a query sees on average
-//   rate    = fraction · peak [· sustained],  work(x) = flops · x/u for x pairs a query
-//   compute = work(u + h [+ block/2 causal])/rate + ½ longest tile,  not below the longest tile
-//             h: prologue and epilogue of a query's row; block/2: masked halves of the diagonal blocks
-//   longest = block queries that see every key, on one unit; with fewer queries the keys are split (dao2023flashdecoding)
+// Fused: t = floor + smooth_max(compute, memory), u = keys that a query sees on average
+//   work(x) = time of all queries over x keys each = flops · x/u / (fraction · peak [· sustained])
+//   compute = work(u + h)                                            every query sees the same keys
+//           = work(u + h + block/2) + ½ longest tile                 causal: masked halves of the diagonal blocks, and
+//                                                                    units that end half a longest tile apart
+//   compute ≥ longest tile = `block` queries and all keys on one unit; fewer queries: keys are split (dao2023flashdecoding)
 //   memory  = (Q + K + V + O; twice that backward) / (memory fraction · bandwidth)
+// h = half_keys: prologue and epilogue of a query's row, in keys.
 template <class K>
 KernelCost<K> attention_cost(Scope<K> scope, const Accelerator& a, std::string_view kernel, Format format,
                              const AttentionShape<K>& s, Pass pass, Regime regime) {
   if (kernel == "unfused") return unfused_cost<K>(scope, a, format, s, pass, regime);
   const AttentionConstants& c = constants_of(a, kernel);
-  const auto forward_flops = attention_flops(s);
+  const auto pairs = attention_pairs(s);
+  const auto forward_flops = flops_of(s, pairs);
   if (!(forward_flops.si() > 0)) return {};
   const bool backward = pass == Pass::backward;
   const auto flops = backward ? let("flops", fused_backward * forward_flops, "dao2022flashattention") : forward_flops;
@@ -103,21 +111,20 @@ KernelCost<K> attention_cost(Scope<K> scope, const Accelerator& a, std::string_v
               scope.read("peak", matrix_peak(a, format));
   if (regime == Regime::sustained) rate = rate * scope.read("sustained share", c.sustained);
 
-  const auto per_key = let("work of a key", flops / attention_pairs(s) * s.queries / rate);  // every query, one key
-  const auto seen = let("keys per query", attention_pairs(s) / s.queries);
+  const auto seen = let("keys per query", pairs / s.queries);
+  const auto per_key = let("all queries, one key", flops / seen / rate);
   const auto block = scope.read("block", c.block);
-  auto overhead = scope.read("half keys", backward ? c.half_keys_backward : c.half_keys);
-  if (s.causal && s.queries.si() > 1) overhead = overhead + min(block, s.queries) / 2;
-  auto compute = let("all tiles", per_key * (seen + overhead));
+  const auto row = scope.read("half keys", backward ? c.half_keys_backward : c.half_keys);
+  const auto overhead = s.causal ? row + min(block, s.queries) / 2 : row;
+  auto compute = per_key * (seen + overhead);
   if (s.queries.si() >= block.si()) {
     const auto reach = s.window > 0 ? min(s.keys, static_cast<double>(s.window)) : s.keys;
-    const auto tiles = s.batch * s.heads * s.queries / block;
+    const auto tiles = let("tiles", s.batch * s.heads * s.queries / block);
     const auto longest = let("longest tile", per_key * (reach + overhead) * scope.read("units", a.units) / tiles);
-    compute = max(compute + tail_share * longest, longest);
+    compute = max(s.causal ? compute + tail_share * longest : compute, longest);
   }
-  const auto widths = s.head_dim + s.v_head_dim;
-  const auto bytes = let("bytes", (backward ? 2 : 1) * s.batch *
-                                      (s.queries * s.heads + s.keys * s.kv_heads) * widths * (element_bytes * byte));
+  const auto bytes = let("bytes", (backward ? 2 : 1) * s.batch * (s.queries * s.heads + s.keys * s.kv_heads) *
+                                      (s.head_dim + s.v_head_dim) * (element_bytes * byte));
   const auto memory = let("memory", bytes / (scope.read("memory fraction", a.elementwise.memory_fraction) *
                                              scope.read("bandwidth", a.memory_bandwidth)));
   const auto time = scope.read("attention floor", c.floor) + smooth_max(let("compute", compute), memory);

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse(const Accelerator& a, Format f) {
   std::string known;
-  for (std::size_t i = 0; i < format_count; ++i)
+  for (std::size_t i = 0; i < number_format_count; ++i)
     if (has_format(a, static_cast<Format>(i))) known += (known.empty() ? "" : ", ") + std::string(format_names[i]);
   throw InputError(a.name + " has no matrix rate for " + std::string(format_names[static_cast<std::size_t>(f)]) +
                    "; it has " + (known.empty() ? "none" : known));

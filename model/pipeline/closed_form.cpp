@@ -20,8 +20,9 @@ struct Case {
       : t(times), p(pp), m(static_cast<double>(micro_batches)), v(chunks), q(p - 1.0) {
     const Scalar others = q * v;
     forward = let("F", (t.sum_forward - t.slowest_forward) / others);
-    weight = let("W", (t.sum_weight - t.slowest_weight) / others);
-    input = let("I", (t.sum_backward - t.slowest_backward) / others - weight);
+    const SecondsT<K> backward = let("B", (t.sum_backward - t.slowest_backward) / others);
+    weight = t.slowest_weight.si() == 0 ? SecondsT<K>{} : let("W", backward * t.slowest_weight / t.slowest_backward);
+    input = let("I", backward - weight);
     slack = let("slack", t.slowest_forward + t.slowest_backward - (t.sum_forward + t.sum_backward) / p);
   }
   [[nodiscard]] SecondsT<K> path(Scalar f, Scalar i, Scalar w, Scalar messages) const {

@@ -33,10 +33,10 @@ template <class K>
 struct StageTimes {
   SecondsT<K> slowest_forward{};
   SecondsT<K> slowest_backward{};  // both gradients, recomputation included
-  SecondsT<K> slowest_weight{};    // the part of slowest_backward that zero-bubble schedules can put off
+  SecondsT<K> slowest_weight{};    // the part of slowest_backward that zero-bubble schedules can put off; the same share
+                                   // of the backward is taken for the other ranks
   SecondsT<K> sum_forward{};       // over all ranks
   SecondsT<K> sum_backward{};
-  SecondsT<K> sum_weight{};
   // 1F1B: where the slowest rank stands. Ranks after it, and their forward + backward together; 0 where it is the last.
   int ranks_after = 0;
   SecondsT<K> sum_after{};

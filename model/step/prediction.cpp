@@ -9,7 +9,7 @@ Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, Flop
   p.step = evaluator.evaluate(layout);
   for (const StageUnit<K>& s : evaluator.stages()) {
     p.stages.push_back(evaluator.memory(s));
-    p.units.push_back({.cost = nullptr, .dp = nullptr, .in_flight = s.in_flight, .first_rank = s.first_rank, .ranks = s.ranks});
+    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
   }
   const auto gpus = scope.input("G", static_cast<double>(job.gpus), "job: accelerators");
   const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *

@@ -8,6 +8,12 @@
 
 namespace napkin {
 
+// A run of pipeline ranks with the same content.
+struct StageRanks {
+  int first = 0, count = 1;
+  double in_flight = 1;  // micro-batches whose activations it holds at its peak
+};
+
 template <class K>
 struct Prediction {
   StepCost<K> step;
@@ -17,8 +23,8 @@ struct Prediction {
   ScalarT<K> mfu{};                          // chowdhery2022palm §4.1
   ScalarT<K> hfu{};                          // with recomputed FLOPs
   PerSecondT<K> tokens_per_gpu{};            // tokens per second and accelerator
-  std::vector<StageMemory<K>> stages;        // distinct stages in rank order, one for each entry of `units`
-  std::vector<StageUnit<Plain>> units;       // which ranks those are (costs not carried: cost and dp are null)
+  std::vector<StageRanks> ranks;             // the distinct stages, in rank order
+  std::vector<StageMemory<K>> stages;        // the peak of each
 };
 
 // The layout must be valid (search/rules.hpp) and the format one the accelerator has.

@@ -1,0 +1,133 @@
+#include "calibrate/fit/kernel_fit.hpp"
+
+#include <set>
+#include <stdexcept>
+
+namespace napkin::fit {
+namespace {
+
+// Where a fitted value is written.
+struct Slot {
+  Parameter parameter;
+  std::function<void(Accelerator&, double)> set;
+};
+
+constexpr double shortest = 1e-9, longest_floor = 50e-6, longest_wave = 20e-6;
+
+Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<KernelSample>& samples,
+        const Options& options) {
+  std::vector<Parameter> parameters;
+  for (const auto& s : slots) parameters.push_back(s.parameter);
+  std::vector<double> measured;
+  std::vector<bool> held_out;
+  for (const auto& s : samples) {
+    measured.push_back(s.seconds);
+    held_out.push_back(is_held_out(s.shape, options.held_out));
+  }
+  std::vector<double> current;
+  const auto apply = [&](const std::vector<double>& values) {
+    if (values == current) return;
+    current = values;
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(a, values[i]);
+  };
+  const auto fit = robust_fit(
+      parameters,
+      [&](const std::vector<double>& values, std::size_t i) {
+        apply(values);
+        return predict(a, samples[i], options.regime);
+      },
+      measured, held_out);
+  std::vector<double> best;
+  for (const auto& p : fit.parameters) best.push_back(p.value);
+  apply(best);
+  return fit;
+}
+
+Slot gemm_rate(Format format, Regime regime) {
+  const auto i = static_cast<std::size_t>(format);
+  return {{"rate", 0.7, 0.05, 1}, [i, regime](Accelerator& a, double v) {
+            if (!a.gemm.rate[i]) a.gemm.rate[i].emplace();
+            auto& rate = regime == Regime::burst ? a.gemm.rate[i]->burst : a.gemm.rate[i]->sustained;
+            if (!rate) rate.emplace();
+            rate->value = v;
+          }};
+}
+
+const KernelSample& first_of(const std::vector<KernelSample>& samples) {
+  if (samples.empty()) throw std::invalid_argument("no samples to fit");
+  return samples.front();
+}
+
+}  // namespace
+
+Fit fit_gemm(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  return run(a,
+             {gemm_rate(first_of(samples).format, options.regime),
+              {{"memory_fraction", 0.8, 0.2, 1}, [](Accelerator& x, double v) { x.gemm.memory_fraction.value = v; }},
+              {{"floor", 2.5e-6, shortest, longest_floor},
+               [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }},
+              {{"wave", 0.3e-6, shortest, longest_wave},
+               [](Accelerator& x, double v) { x.gemm.wave.value = Seconds::si(v); }},
+              {{"split", 1.5e-6, shortest, longest_wave},
+               [](Accelerator& x, double v) { x.gemm.split.value = Seconds::si(v); }}},
+             samples, options);
+}
+
+Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  Accelerator copy = a;  // the call's own time must not stay in the floor
+  auto fit = run(copy,
+                 {gemm_rate(first_of(samples).format, options.regime),
+                  {{"call", 5e-6, shortest, longest_floor},
+                   [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }}},
+                 samples, options);
+  gemm_rate(first_of(samples).format, options.regime).set(a, fit.value("rate"));
+  return fit;
+}
+
+Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  const auto& first = first_of(samples);
+  const auto name = first.kernel;
+  const bool backward = first.pass == Pass::backward;
+  std::set<int> dims;
+  for (const auto& s : samples) dims.insert(static_cast<int>(s.attention.head_dim.si()));
+  std::vector<Slot> slots;
+  for (const int d : dims)
+    slots.push_back({{"rate " + std::to_string(d), 0.4, 0.02, 1}, [name, d, backward](Accelerator& x, double v) {
+                       auto& rate = x.attention[name].by_head_dim[d];
+                       (backward ? rate.backward : rate.forward).value = v;
+                     }});
+  slots.push_back({{"half_keys", 100, 1, 5000}, [name, backward](Accelerator& x, double v) {
+                     auto& c = x.attention[name];
+                     (backward ? c.half_keys_backward : c.half_keys).value = v;
+                   }});
+  if (!backward)
+    slots.push_back({{"floor", 5e-6, shortest, longest_floor}, [name](Accelerator& x, double v) {
+                       x.attention[name].floor.value = Seconds::si(v);
+                     }});
+  return run(a, slots, samples, options);
+}
+
+Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  const auto traffic = first_of(samples).traffic;
+  std::vector<Slot> slots{{{"memory_fraction", 0.8, 0.02, 1}, [traffic](Accelerator& x, double v) {
+                             auto& fraction = x.elementwise.by_traffic[static_cast<std::size_t>(traffic)];
+                             if (traffic == Traffic::stream) {
+                               x.elementwise.memory_fraction.value = v;
+                             } else {
+                               if (!fraction) fraction.emplace();
+                               fraction->value = v;
+                             }
+                           }}};
+  if (traffic == Traffic::stream)
+    slots.push_back({{"floor", 3e-6, shortest, longest_floor},
+                     [](Accelerator& x, double v) { x.elementwise.floor.value = Seconds::si(v); }});
+  return run(a, slots, samples, options);
+}
+
+Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime) {
+  std::vector<double> errors;
+  for (const auto& s : samples) errors.push_back(predict(a, s, regime) / s.seconds - 1);
+  return residual_of(std::move(errors));
+}
+
+}  // namespace napkin::fit

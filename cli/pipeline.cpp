@@ -1,0 +1,359 @@
+// napkin pipeline: the timeline of a schedule, in numbers and as a picture.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/explain.hpp"
+#include "cli/pipeline_picture.hpp"
+#include "cli/pipeline_trace.hpp"
+#include "model/input/document_input.hpp"
+#include "model/input/number_input.hpp"
+#include "model/input_error.hpp"
+#include "model/pipeline/boundary.hpp"
+#include "model/pipeline/schedule_input.hpp"
+#include "model/pipeline/split.hpp"
+#include "model/pipeline/stage_costs.hpp"
+#include "model/text.hpp"
+#include "model/transformer/model_input.hpp"
+
+namespace napkin::cli {
+namespace {
+
+struct Options {
+  std::string schedule = "1f1b", file;
+  int stages = 0, chunks = 1, tp = 1, width = 120;
+  std::int64_t micro_batches = 0, group = 0;
+  std::string forward = "1", input_gradient = "1", weight_gradient = "1", recompute = "0", send;
+  std::string forward_hidden = "0", backward_hidden = "0", stage_times;
+  bool blocking = false, explain = false, scatter = false;
+  std::string model, sequence, split = "best", bandwidth;
+  std::int64_t micro_batch = 1, hidden = 0;
+  std::string trace, svg;
+  OutputFormat format = OutputFormat::table;
+};
+
+// What was asked, worked out.
+struct Answer {
+  std::optional<Schedule> schedule;  // none: hand-written
+  std::string name;
+  PipelineProgram program;
+  std::vector<StageCost> stages;
+  Timeline timeline;
+  std::vector<RankMemory> memory;
+  std::optional<PipelineTime<Plain>> closed;
+  std::optional<Split> split;
+  std::optional<Bytes> boundary;
+};
+
+// "12 ms", or a bare number of seconds.
+Seconds time_of(const std::string& option, const std::string& text) {
+  try {
+    const bool bare = text.find_first_not_of("0123456789.eE+-") == text.npos;
+    const Seconds t = bare ? Seconds::si(parse_number(text)) : parse_seconds(text);
+    if (t.si() >= 0) return t;
+  } catch (const std::invalid_argument& e) {
+    throw InputError(fmt::format("{}: {}", option, e.what()));
+  }
+  throw InputError(fmt::format("{}: \"{}\" is negative; write a time from 0 on", option, text));
+}
+
+template <class Parse>
+auto parsed(const std::string& option, const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw InputError(fmt::format("{}: {}", option, e.what()));
+  }
+}
+
+std::vector<std::string> split_text(const std::string& text, char at) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == at) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// --stage-times F:B:W,F:B:W,…: every stage of a lane in order.
+std::vector<StageCost> written_stages(const Options& o, const StageCost& base, int depth) {
+  const std::vector<std::string> entries = split_text(o.stage_times, ',');
+  if (entries.size() != static_cast<std::size_t>(depth)) {
+    throw InputError(fmt::format("--stage-times: {} stages for a pipeline of {}; write F:B:W for each, with commas between",
+                                 entries.size(), depth));
+  }
+  std::vector<StageCost> stages;
+  for (const std::string& entry : entries) {
+    const std::vector<std::string> times = split_text(entry, ':');
+    if (times.size() != 3) {
+      throw InputError(fmt::format("--stage-times: \"{}\"; write forward:input-gradient:weight-gradient, as in 1:1:1", entry));
+    }
+    StageCost stage = base;
+    stage.forward = time_of("--stage-times", times[0]);
+    stage.input_gradient = time_of("--stage-times", times[1]);
+    stage.weight_gradient = time_of("--stage-times", times[2]);
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
+PipelineProgram program_of(const Options& o, Answer& a) {
+  if (!o.file.empty()) {
+    a.name = o.file;
+    return read_program(Document::read(o.file));
+  }
+  a.schedule = schedule_named(o.schedule);
+  if (!a.schedule) {
+    std::vector<std::string_view> known;
+    for (int s = 0; s <= static_cast<int>(Schedule::looped_bfs); ++s) known.push_back(to_string(static_cast<Schedule>(s)));
+    const std::string close = did_you_mean(o.schedule, known);
+    throw InputError(fmt::format("--schedule: \"{}\" is not a schedule; write one of {}{}", o.schedule,
+                                 fmt::join(known, ", "), close.empty() ? "" : fmt::format(" (did you mean {}?)", close)));
+  }
+  a.name = to_string(*a.schedule);
+  if (o.stages == 0 || o.micro_batches == 0) throw InputError("write --stages and --micro-batches, or --file");
+  return build_program(*a.schedule, {o.stages, o.micro_batches, o.chunks, o.group});
+}
+
+StageCost rank_cost(const Options& o, std::optional<Bytes> boundary) {
+  StageCost rank;
+  rank.forward = time_of("--tf", o.forward);
+  rank.input_gradient = time_of("--tb", o.input_gradient);
+  rank.weight_gradient = time_of("--tw", o.weight_gradient);
+  rank.recompute = time_of("--recompute", o.recompute);
+  rank.forward_communication = time_of("--hidden-forward", o.forward_hidden);
+  rank.backward_communication = time_of("--hidden-backward", o.backward_hidden);
+  if (rank.forward_communication > rank.forward || rank.backward_communication > rank.input_gradient) {
+    throw InputError("--hidden-forward and --hidden-backward are parts of --tf and --tb; write no more than those");
+  }
+  if (!o.send.empty()) {
+    rank.send = time_of("--p2p", o.send);
+  } else if (!o.bandwidth.empty()) {
+    if (!boundary) throw InputError("--bandwidth: write --p2p, or --hidden and --seq, or --model, to know what is sent");
+    const BytesPerSecond rate = parsed("--bandwidth", o.bandwidth, parse_bandwidth);
+    if (!(rate.si() > 0)) throw InputError("--bandwidth: write more than 0");
+    rank.send = *boundary / rate;
+  }
+  return rank;
+}
+
+Split split_of(const Options& o, const Stack& stack, int stages) {
+  if (o.split == "best") return best_split(stack, stages);
+  if (o.split == "even") return even_split(stack, stages);
+  Split split = parse_layout(o.split, stack);
+  if (split.stages.size() != static_cast<std::size_t>(stages)) {
+    throw InputError(fmt::format("--split: {} stages for {}; write {} bars", split.stages.size(), stages, stages - 1));
+  }
+  return split;
+}
+
+Answer answer(const Options& o) {
+  Answer a;
+  a.program = program_of(o, a);
+  std::optional<Architecture> model;
+  if (!o.model.empty()) model = read_model(o.model);
+  const double hidden = model ? static_cast<double>(model->hidden) : static_cast<double>(o.hidden);
+  const std::int64_t sequence =
+      o.sequence.empty() ? model ? model->context : 0 : parsed("--seq", o.sequence, parse_tokens);
+  if (model && sequence <= 0) throw InputError("--seq: write the sequence length; the model does not say one");
+  if (hidden > 0 && sequence > 0) {
+    a.boundary = boundary_bytes<Plain>(static_cast<double>(o.micro_batch), static_cast<double>(sequence), hidden,
+                                       2 * byte, o.tp, o.scatter);
+  }
+  const StageCost rank = rank_cost(o, a.boundary);
+  std::vector<double> work;
+  if (model) {
+    a.split = split_of(o, stack_flops(*model, sequence), a.program.depth);
+    for (const StageShare& s : a.split->stages) work.push_back(s.work);
+  }
+  a.stages = o.stage_times.empty() ? share_out(rank, a.program.ranks, a.program.depth, work)
+                                   : written_stages(o, share_out(rank, a.program.ranks, a.program.depth)[0], a.program.depth);
+  a.timeline = simulate(a.program, a.stages, o.blocking ? Messages::blocking : Messages::overlapped);
+  if (!(a.timeline.makespan.si() > 0)) throw InputError("every operation takes no time; write --tf, --tb or --tw");
+  for (int r = 0; r < a.program.ranks; ++r) a.memory.push_back(memory_of(a.program, a.stages, a.timeline, r));
+  if (a.schedule && !o.blocking) {
+    a.closed = pipeline_time(*a.schedule, a.program.ranks, a.program.chunks, a.program.micro_batches,
+                             stage_times(a.program, a.stages));
+  }
+  return a;
+}
+
+std::string percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+std::string number(double x) { return fmt::format("{:.4g}", x); }
+
+double peak(const Answer& a) {
+  double most = 0;
+  for (const RankMemory& m : a.memory) most = std::max(most, m.peak);
+  return most;
+}
+
+Table summary(const Answer& a) {
+  const Timeline& t = a.timeline;
+  Table table{.title = fmt::format("{}: {} stages, {} micro-batches{}", a.name, a.program.ranks, a.program.micro_batches,
+                                   a.program.chunks > 1 ? fmt::format(", {} chunks a rank", a.program.chunks) : ""),
+              .columns = {{"what", false}, {"value"}, {"", false}},
+              .rows = {},
+              .notes = {}};
+  const auto row = [&](std::string what, std::string value, std::string why = "") {
+    table.rows.push_back({std::move(what), std::move(value), std::move(why)});
+  };
+  row("makespan", format(t.makespan), "first start to last end");
+  row("ideal", format(t.ideal), "work of the busiest rank");
+  row("bubble", format(t.bubble()), "makespan - ideal");
+  row("bubble / ideal", percent(t.bubble_over_ideal()));
+  row("bubble / total", percent(t.bubble_over_total()));
+  if (t.span < t.makespan) {
+    row("bubble, own clock", format(t.span - t.ideal), "longest rank from its first start to its last end, - ideal");
+  }
+  if (a.closed) {
+    const double off = a.closed->makespan / t.makespan - 1.0 == 0.0 ? 0 : double(a.closed->makespan / t.makespan) - 1;
+    row("closed form", format(a.closed->makespan), std::abs(off) < 1e-9 ? "exact" : fmt::format("{:+.2f} %", 100 * off));
+  }
+  row("peak activations", number(peak(a)), "micro-batches of an average rank");
+  if (a.boundary) row("message", format(*a.boundary), "bf16 activations of one micro-batch");
+  if (a.split) {
+    row("split", layout_string(*a.split), "Megatron layout");
+    row("slowest stage", percent(a.split->imbalance()), "over the mean, by FLOPs");
+  }
+  if (a.schedule == Schedule::dualpipe) table.notes.push_back("A rank holds two stages: twice the parameters.");
+  return table;
+}
+
+Table ranks(const Answer& a) {
+  Table table{.title = "",
+              .columns = {{"rank"}, {"busy"}, {"idle"}, {"sending"}, {"first start"}, {"last end"}, {"peak held"},
+                          {"in flight"}, {"W buffers"}},
+              .rows = {},
+              .notes = {"Peak held in micro-batches of an average rank; in flight and W buffers count chunks."}};
+  for (int r = 0; r < a.program.ranks; ++r) {
+    const RankUse& use = a.timeline.ranks[static_cast<std::size_t>(r)];
+    const RankMemory& m = a.memory[static_cast<std::size_t>(r)];
+    table.rows.push_back({std::to_string(r), format(use.busy), format(a.timeline.idle(r)), format(use.sending),
+                          format(use.first_start), format(use.last_end), number(m.peak), std::to_string(m.peak_in_flight),
+                          std::to_string(m.peak_weight_buffers)});
+  }
+  return table;
+}
+
+nlohmann::ordered_json json(const Answer& a) {
+  const Timeline& t = a.timeline;
+  nlohmann::ordered_json j{{"schedule", a.name},
+                           {"stages", a.program.ranks},
+                           {"chunks", a.program.chunks},
+                           {"micro_batches", a.program.micro_batches},
+                           {"makespan_s", t.makespan.si()},
+                           {"ideal_s", t.ideal.si()},
+                           {"bubble_s", t.bubble().si()},
+                           {"bubble_over_ideal", t.bubble_over_ideal()},
+                           {"bubble_over_total", t.bubble_over_total()},
+                           {"span_s", t.span.si()},
+                           {"bubble_own_clock_s", (t.span - t.ideal).si()},
+                           {"peak_activations", peak(a)}};
+  if (a.closed) j["closed_form_s"] = a.closed->makespan.si();
+  if (a.boundary) j["message_bytes"] = a.boundary->si();
+  if (a.split) {
+    j["layout"] = layout_string(*a.split);
+    j["imbalance"] = a.split->imbalance();
+  }
+  for (int r = 0; r < a.program.ranks; ++r) {
+    const RankUse& use = t.ranks[static_cast<std::size_t>(r)];
+    const RankMemory& m = a.memory[static_cast<std::size_t>(r)];
+    j["ranks"].push_back({{"rank", r},
+                          {"busy_s", use.busy.si()},
+                          {"idle_s", t.idle(r).si()},
+                          {"sending_s", use.sending.si()},
+                          {"first_start_s", use.first_start.si()},
+                          {"last_end_s", use.last_end.si()},
+                          {"peak_activations", m.peak},
+                          {"peak_at_s", m.peak_at.si()},
+                          {"peak_in_flight", m.peak_in_flight},
+                          {"peak_weight_buffers", m.peak_weight_buffers}});
+  }
+  return j;
+}
+
+// The closed form once more, with its derivation.
+std::string explained(const Answer& a) {
+  if (!a.closed) throw InputError("--explain: there is a closed form for named schedules with overlapped messages only");
+  const StageTimes<Plain> t = stage_times(a.program, a.stages);
+  Derivation d;
+  const Scope<Traced> scope(d);
+  StageTimes<Traced> traced;
+  traced.slowest_forward = scope.input("F_slowest", t.slowest_forward, "--tf");
+  traced.slowest_backward = scope.input("B_slowest", t.slowest_backward, "--recompute + --tb + --tw");
+  traced.slowest_weight = scope.input("W_slowest", t.slowest_weight, "--tw");
+  traced.sum_forward = scope.input("F_sum", t.sum_forward, "all ranks");
+  traced.sum_backward = scope.input("B_sum", t.sum_backward, "all ranks");
+  traced.ranks_after = t.ranks_after;
+  traced.sum_after = scope.input("A", t.sum_after, "ranks after the slowest");
+  traced.p2p = scope.input("c", t.p2p, "--p2p");
+  traced.pair_saving = scope.input("S", t.pair_saving, "--hidden-forward, --hidden-backward");
+  return explain(pipeline_time(*a.schedule, a.program.ranks, a.program.chunks, a.program.micro_batches, traced).makespan.why());
+}
+
+void report(const Options& o) {
+  const Answer a = answer(o);
+  if (!o.trace.empty()) write_file(o.trace, trace_json(a.program, a.stages, a.timeline, "napkin: " + a.name));
+  if (!o.svg.empty()) write_file(o.svg, timeline_svg(a.program, a.timeline, summary(a).title));
+  switch (o.format) {
+    case OutputFormat::json: return print(json(a).dump(2) + "\n");
+    case OutputFormat::csv: return print(render(ranks(a), o.format));
+    case OutputFormat::md: {
+      const std::string picture = timeline_text(a.program, a.timeline, o.width);
+      return print(render(summary(a), o.format) + "\n" + render(ranks(a), o.format) + "\n```\n" + picture + "```\n");
+    }
+    case OutputFormat::table: break;
+  }
+  print(render(summary(a), o.format) + "\n" + render(ranks(a), o.format) + "\n" +
+        timeline_text(a.program, a.timeline, o.width));
+  if (o.explain) print("\n" + explained(a));
+}
+
+}  // namespace
+
+void add_pipeline(CLI::App& app, Session&) {
+  CLI::App* command = app.add_subcommand("pipeline", "The timeline of a pipeline schedule: bubble, memory in flight, picture");
+  const auto o = std::make_shared<Options>();
+  command->add_option("--schedule", o->schedule,
+                      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe, dualpipe-v or looped-bfs");
+  command->add_option("--file", o->file, "A hand-written schedule (JSON) instead of a named one");
+  command->add_option("--stages", o->stages, "Pipeline ranks");
+  command->add_option("--micro-batches", o->micro_batches, "Micro-batches a step");
+  command->add_option("--chunks", o->chunks, "Stages a rank holds (interleaved and looped schedules)");
+  command->add_option("--group", o->group, "Interleaved: micro-batches a chunk takes in a row (default: the stages)");
+  command->add_option("--tf", o->forward, "Forward of one micro-batch on one rank, all chunks: seconds, or \"12 ms\"");
+  command->add_option("--tb", o->input_gradient, "Input gradient of the same");
+  command->add_option("--tw", o->weight_gradient, "Weight gradient of the same");
+  command->add_option("--recompute", o->recompute, "Forward run again at the head of the backward");
+  command->add_option("--stage-times", o->stage_times, "F:B:W for each stage, commas between, instead of equal stages");
+  command->add_option("--p2p", o->send, "One message between stages");
+  command->add_flag("--p2p-blocking", o->blocking, "A rank stands still while it sends");
+  command->add_option("--hidden-forward", o->forward_hidden, "DualPipe: part of --tf that a paired backward can hide");
+  command->add_option("--hidden-backward", o->backward_hidden, "DualPipe: part of --tb that a paired forward can hide");
+  command->add_option("--model", o->model, "A model: splits its layers over the stages by FLOPs");
+  command->add_option("--split", o->split, "With --model: best (default), even, or a Megatron layout (\"Et*3|t*4|t*3L\")");
+  command->add_option("--seq", o->sequence, "Sequence length, as in 4k");
+  command->add_option("--hidden", o->hidden, "Model width, for the size of a message");
+  command->add_option("--micro-batch", o->micro_batch, "Sequences a micro-batch, for the size of a message")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--tp", o->tp, "Tensor-parallel ranks of a stage")->check(CLI::PositiveNumber);
+  command->add_flag("--scatter", o->scatter, "Each tensor-parallel rank sends its part of a message only");
+  command->add_option("--bandwidth", o->bandwidth, "Of the link between stages, as in \"50 GB/s\": gives --p2p");
+  command->add_option("--trace", o->trace, "Write the timeline as trace-event JSON (Perfetto, chrome://tracing)");
+  command->add_option("--svg", o->svg, "Write the timeline as SVG");
+  command->add_option("--width", o->width, "Columns of the printed timeline")->check(CLI::Range(40, 10000));
+  command->add_flag("--explain", o->explain, "Unfold the closed form");
+  add_format(*command, o->format);
+  command->footer("Examples:\n"
+                  "  napkin pipeline --schedule zb-v --stages 4 --micro-batches 8\n"
+                  "  napkin pipeline --schedule interleaved --stages 8 --chunks 2 --micro-batches 32 --tb 2 --tw 0 --p2p 0.05");
+  command->callback([o] { report(*o); });
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,70 @@
+// napkin predict: one layout, unfolded.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/explain.hpp"
+#include "cli/prediction_view.hpp"
+#include "cli/run_flags.hpp"
+
+namespace napkin::cli {
+namespace {
+
+struct Options {
+  std::string record;
+  JobFlags job;
+  LayoutFlags layout;
+  bool explain = false;
+  OutputFormat format = OutputFormat::table;
+};
+
+// Every figure of the answer, from the answer down.
+std::vector<const Node*> roots(const Prediction<Traced>& p) {
+  std::vector<const Node*> r{p.step.time.why(), p.tokens_per_gpu.why(), p.mfu.why(), p.hfu.why()};
+  for (const auto& s : p.stages) r.push_back(s.device.why());
+  return r;
+}
+
+void run(const Options& o) {
+  RunRequest request;
+  if (!o.record.empty()) request = read_run_record(Document::read(o.record).root());
+  else request.place = flag_of;
+  apply(o.job, request);
+  apply(o.layout, request);
+  const Run run = resolve(request);
+  const auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
+  Derivation derivation;
+  Prediction<Traced> traced;
+  if (o.explain) traced = predict(Scope<Traced>(derivation), run.job, run.layout, run.convention);
+
+  if (o.format == OutputFormat::json) {
+    auto j = prediction_json(run, p);
+    if (o.explain) j["explanation"] = explain_json(roots(traced));
+    print(j.dump(2) + "\n");
+  } else {
+    print(render(summary_table(run, p), o.format) + "\n" + render(breakdown_table(p), o.format) + "\n" +
+          render(memory_table(run, p), o.format));
+    if (o.format == OutputFormat::table) print("\n" + assumption_lines(run));
+    if (o.explain) print("\n" + explain(roots(traced)));
+  }
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Session&) {
+  auto* command = app.add_subcommand("predict", "Memory, step time and MFU of one layout, unfolded to its arithmetic");
+  auto o = std::make_shared<Options>();
+  command->add_option("record", o->record, "Run record (JSON); flags given beside it overwrite it")->type_name("RUN.json");
+  add_job_options(*command, o->job);
+  add_layout_options(*command, o->layout);
+  command->add_flag("--explain", o->explain, "Unfold every number to formula, numbers, result and source");
+  add_format(*command, o->format);
+  command->footer("Examples:\n"
+                  "  napkin predict --model llama3.1-70b --hw h100 --gpus 64 --tp 8 --pp 2 --seq 8k --batch 128\n"
+                  "  napkin predict --model 100B --hw h100 --gpus 1024 --zero 3 --seq 4k --batch 4M-tokens --explain");
+  command->callback([o] { run(*o); });
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,218 @@
+#include "cli/prediction_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/text.hpp"
+
+namespace napkin::cli {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+std::string seconds(Seconds t) { return format(t); }
+
+std::string stage_title(const StageRanks& r, int pp) {
+  if (pp == 1) return "all ranks";
+  return r.count == 1 ? fmt::format("stage {}", r.first) : fmt::format("stages {}-{}", r.first, r.first + r.count - 1);
+}
+
+Bytes capacity_of(const Run& run) { return run.hardware->accelerator.capacity.value; }
+
+Bytes largest_device(const Prediction<Plain>& p) { return p.step.memory.device; }
+
+}  // namespace
+
+std::string headline(const Run& run) {
+  return fmt::format("{} on {} × {}: {}", run.model->name, format_count(static_cast<double>(run.job.gpus)),
+                     run.hardware->accelerator.title, describe(run.layout));
+}
+
+Table summary_table(const Run& run, const Prediction<Plain>& p) {
+  Table t;
+  t.title = headline(run);
+  t.columns = {{"", false}, {"value", true}, {"note", false}};
+  const double spread = double(run.profile->time_residual.value);
+  t.rows = {
+      {"step time", seconds(p.step.time),
+       fmt::format("{} to {} (±{:.0f} %)", seconds((1 - spread) * p.step.time), seconds((1 + spread) * p.step.time),
+                   100 * spread)},
+      {"tokens/s per GPU", fmt::format("{:.1f}", p.tokens_per_gpu.si()),
+       fmt::format("{} tokens a step over {} micro-batches",
+                   format_count(static_cast<double>(run.job.batch * run.job.sequence)),
+                   format_count(static_cast<double>(micro_batches(run.job, run.layout))))},
+      {"model TFLOP/s per GPU", fmt::format("{:.1f}", double(p.model_rate / (TFLOP / second))),
+       fmt::format("{} a token, {}", format(p.token_flops.total), to_string(run.convention))},
+      {"MFU", percent(double(p.mfu)),
+       fmt::format("of {} dense {}", format(p.peak), to_string(run.job.precision.gemm))},
+      {"HFU", percent(double(p.hfu)), "recomputed FLOPs included"},
+      {"device memory", format_gib(largest_device(p)),
+       fmt::format("of {}: {}", format_gib(capacity_of(run)), to_string(verdict(largest_device(p), capacity_of(run))))},
+  };
+  return t;
+}
+
+Table breakdown_table(const Prediction<Plain>& p) {
+  Table t;
+  t.title = "Where the step goes (the slowest stage's share; the sum is the step)";
+  t.columns = {{"term", false}, {"time", true}, {"share", true}};
+  for (std::size_t i = 0; i < term_count; ++i) {
+    const Seconds v = p.step.terms[i];
+    if (v == Seconds{}) continue;
+    t.rows.push_back({std::string(term_names[i]), seconds(v), percent(double(v / p.step.time))});
+  }
+  t.rows.push_back({"step", seconds(p.step.time), "100.0 %"});
+  return t;
+}
+
+Table memory_table(const Run& run, const Prediction<Plain>& p) {
+  Table t;
+  t.title = fmt::format("Bytes per GPU at the peak, of {} usable", format_gib(capacity_of(run)));
+  t.columns = {{"term", false}};
+  for (const StageRanks& r : p.ranks) t.columns.push_back({stage_title(r, run.layout.pp), true});
+  const auto row = [&](std::string name, auto value) {
+    std::vector<std::string> cells{std::move(name)};
+    for (std::size_t i = 0; i < p.stages.size(); ++i) cells.push_back(value(i));
+    t.rows.push_back(std::move(cells));
+  };
+  const auto bytes = [&](std::string name, Bytes StageMemory<Plain>::*member) {
+    row(std::move(name), [&, member](std::size_t i) { return format_gib(p.stages[i].*member); });
+  };
+  bytes("parameters", &StageMemory<Plain>::parameters);
+  bytes("gradients", &StageMemory<Plain>::gradients);
+  bytes("optimizer", &StageMemory<Plain>::optimizer);
+  row("states", [&](std::size_t i) {
+    return format_gib(p.stages[i].parameters + p.stages[i].gradients + p.stages[i].optimizer);
+  });
+  row("micro-batches in flight", [&](std::size_t i) { return fmt::format("{:.4g}", p.ranks[i].in_flight); });
+  bytes("activations", &StageMemory<Plain>::activations);
+  bytes("logits and loss", &StageMemory<Plain>::logits);
+  bytes("transient", &StageMemory<Plain>::transient);
+  bytes("allocated", &StageMemory<Plain>::allocated);
+  bytes("fragmentation", &StageMemory<Plain>::fragmentation);
+  bytes("reserved", &StageMemory<Plain>::reserved);
+  bytes("context, communicators", &StageMemory<Plain>::overhead);
+  bytes("device", &StageMemory<Plain>::device);
+  row("verdict", [&](std::size_t i) { return std::string(to_string(verdict(p.stages[i].device, capacity_of(run)))); });
+  return t;
+}
+
+std::string assumption_lines(const Run& run) {
+  std::string s;
+  for (const std::string& a : run.assumptions) s += "  " + a + "\n";
+  return s.empty() ? s : "Assumed:\n" + s;
+}
+
+nlohmann::ordered_json layout_json(const Layout& l) {
+  nlohmann::ordered_json j{{"tp", l.tp},   {"sp", l.sp},   {"cp", l.cp}, {"ep", l.ep},     {"etp", l.etp},
+                           {"pp", l.pp},   {"vpp", l.vpp}, {"dp", l.dp}, {"zero", l.zero}};
+  if (l.zero_group > 0) j["zero_group"] = l.zero_group;
+  j["schedule"] = l.pp > 1 ? std::string(to_string(l.schedule)) : "none";
+  return j;
+}
+
+nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity) {
+  return {{"allocated_bytes", m.allocated.si()},
+          {"reserved_bytes", m.reserved.si()},
+          {"device_bytes", m.device.si()},
+          {"capacity_bytes", capacity.si()},
+          {"verdict", to_string(verdict(m.device, capacity))},
+          {"parameters_bytes", m.parameters.si()},
+          {"gradients_bytes", m.gradients.si()},
+          {"optimizer_bytes", m.optimizer.si()},
+          {"states_bytes", (m.parameters + m.gradients + m.optimizer).si()},
+          {"activations_bytes", m.activations.si()},
+          {"logits_bytes", m.logits.si()},
+          {"transient_bytes", m.transient.si()},
+          {"fragmentation_bytes", m.fragmentation.si()},
+          {"overhead_bytes", m.overhead.si()}};
+}
+
+nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& p) {
+  nlohmann::ordered_json j;
+  j["schema"] = 1;
+  if (!run.id.empty()) j["id"] = run.id;
+  j["model"] = run.model->name;
+  j["hardware"] = run.hardware->accelerator.name;
+  j["framework"] = run.profile->name;
+  j["gpus"] = run.job.gpus;
+  j["step_time_s"] = p.step.time.si();
+  j["tokens_per_s_per_gpu"] = p.tokens_per_gpu.si();
+  j["model_tflops_per_gpu"] = double(p.model_rate / (TFLOP / second));
+  j["mfu"] = double(p.mfu);
+  j["hfu"] = double(p.hfu);
+  j["mfu_convention"] = to_string(run.convention);
+  j["peak_tflops"] = double(p.peak / (TFLOP / second));
+  j["peak_format"] = to_string(run.job.precision.gemm);
+  j["model_flops_per_token"] = p.token_flops.total.si();
+  auto memory = memory_json(p.step.memory, capacity_of(run));
+  memory["stages"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < p.stages.size(); ++i) {
+    nlohmann::ordered_json s{{"first_rank", p.ranks[i].first},
+                             {"ranks", p.ranks[i].count},
+                             {"micro_batches_in_flight", p.ranks[i].in_flight}};
+    s.update(memory_json(p.stages[i], capacity_of(run)));
+    memory["stages"].push_back(std::move(s));
+  }
+  j["memory"] = std::move(memory);
+  auto& breakdown = j["breakdown_s"];
+  for (std::size_t i = 0; i < term_count; ++i) breakdown[std::string(term_names[i])] = p.step.terms[i].si();
+  j["layout"] = layout_json(run.layout);
+  j["layout"]["micro_batch"] = run.layout.micro_batch;
+  j["layout"]["recompute"] = to_string(run.layout.recompute);
+  const double t = double(run.profile->time_residual.value), m = double(run.profile->memory_residual.value);
+  const auto& source = run.profile->time_residual.source;
+  j["interval"] = {{"step_time_s", {(1 - t) * p.step.time.si(), (1 + t) * p.step.time.si()}},
+                   {"device_bytes", {(1 - m) * p.step.memory.device.si(), (1 + m) * p.step.memory.device.si()}},
+                   {"coverage", 0.9},
+                   {"basis", source ? source->text : std::string()}};
+  j["assumptions"] = run.assumptions;
+  return j;
+}
+
+nlohmann::ordered_json run_record_json(const Run& run) {
+  const Architecture& a = *run.model;
+  nlohmann::ordered_json j;
+  if (!run.id.empty()) j["id"] = run.id;
+  j["framework"] = run.profile->name;
+  j["hardware"] = run.hardware->accelerator.name;
+  j["gpus"] = run.job.gpus;
+  j["precision"] = run.job.precision.name;
+  j["seq_len"] = run.job.sequence;
+  j["global_batch"] = run.job.batch;
+  j["micro_batch"] = run.layout.micro_batch;
+  j["recompute"] = to_string(run.layout.recompute);
+  j["layout"] = layout_json(run.layout);
+  j["model"] = a.name;
+  j["convention"] = to_string(run.convention);
+  return j;
+}
+
+std::string reason(const Run& run, const StepCost<Plain>& step) {
+  struct Cost {
+    std::string_view what;
+    double share;
+  };
+  const auto share = [&](Term t) { return double(step.terms[static_cast<std::size_t>(t)] / step.time); };
+  std::vector<Cost> costs{{"bubble", share(Term::bubble)},
+                          {"TP communication", share(Term::tp_comm)},
+                          {"CP communication", share(Term::cp_comm)},
+                          {"EP communication", share(Term::ep_comm)},
+                          {"stage messages", share(Term::pp_comm)},
+                          {"gradient reduction", share(Term::dp_comm)},
+                          {"parameter gathering", share(Term::param_gather)},
+                          {"recomputation", share(Term::recompute)},
+                          {"host", share(Term::host) + share(Term::fixed)},
+                          {"optimizer", share(Term::optimizer)},
+                          {"stragglers", share(Term::straggler)},
+                          {"element-wise", share(Term::forward_elementwise) + share(Term::backward_elementwise)}};
+  std::stable_sort(costs.begin(), costs.end(), [](const Cost& a, const Cost& b) { return a.share > b.share; });
+  std::string s = fmt::format("{:.0f} % matrix work", 100 * (share(Term::forward_gemm) + share(Term::backward_gemm) +
+                                                               share(Term::forward_attention) +
+                                                               share(Term::backward_attention) + share(Term::ends)));
+  for (std::size_t i = 0; i < 3 && costs[i].share >= 0.005; ++i)
+    s += fmt::format(", {} {:.1f} %", costs[i].what, 100 * costs[i].share);
+  return s + fmt::format("; {} of {}", format_gib(step.memory.device), format_gib(capacity_of(run)));
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,165 @@
+#include "cli/run_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "model/input/number_input.hpp"
+#include "model/transformer/model_input.hpp"
+
+namespace napkin::cli {
+
+void add_job_options(CLI::App& command, JobFlags& f) {
+  command.add_option("--model", f.model, "Preset, size (100B, 7B, 1T-moe), config.json or folder holding one")
+      ->type_name("MODEL");
+  command.add_option("--gpus", f.gpus, "Accelerators")->type_name("N");
+  command.add_option("--hw", f.hardware, "Hardware: a catalog name (h100.json, h100) or a file")->type_name("HW");
+  command.add_option("--seq", f.sequence, "Sequence length in tokens (4k = 4096)")->type_name("TOKENS");
+  command.add_option("--batch", f.batch, "Global batch: sequences (1024) or tokens (4M-tokens)")->type_name("BATCH");
+  command.add_option("--framework", f.framework, "Framework profile (default: reference, 16 B/param)")->type_name("NAME");
+  command.add_option("--year", f.year, "Year of the framework's release (default: newest)")->type_name("YEAR");
+  command.add_option("--precision", f.precision, "bf16 (default), fp16, fp32, tf32, fp8, fp8-block, mxfp8, nvfp4 ...")
+      ->type_name("RECIPE");
+  command
+      .add_option("--convention", f.convention,
+                  "How MFU counts attention: full-attention (default), causal-half, weights-only")
+      ->type_name("NAME");
+}
+
+void add_layout_options(CLI::App& command, LayoutFlags& f) {
+  const auto degree = [&](const char* name, std::optional<int>& into, const char* what) {
+    command.add_option(name, into, what)->type_name("N")->check(CLI::Range(1, 10'000'000));
+  };
+  degree("--tp", f.tp, "Tensor parallelism");
+  command.add_flag("--sp,!--no-sp", f.sp, "Sequence parallelism over the TP group (default with --tp)");
+  degree("--cp", f.cp, "Context parallelism");
+  degree("--ep", f.ep, "Expert parallelism");
+  degree("--etp", f.etp, "Tensor parallelism of experts");
+  degree("--pp", f.pp, "Pipeline parallelism");
+  degree("--vpp", f.vpp, "Chunks per pipeline rank (interleaving)");
+  command.add_option("--schedule", f.schedule, "Pipeline schedule: 1f1b, interleaved, gpipe, zb-h1, zb-v ...")
+      ->type_name("NAME");
+  command.add_option("--dp", f.dp, "Data parallelism (default: what is left of the GPUs)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+  command.add_option("--zero", f.zero, "ZeRO stage 0-3 (3 = FSDP)")->type_name("STAGE")->check(CLI::Range(0, 3));
+  command.add_option("--zero-group", f.zero_group, "Ranks a state is sharded over (HSDP; default: all replicas)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+  degree("--micro-batch", f.micro_batch, "Sequences per micro-batch (default 1)");
+  command.add_option("--recompute", f.recompute, "none, selective or full")->type_name("KIND");
+}
+
+std::string flag_of(std::string_view field) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> renamed{{
+      {"hardware", "hw"}, {"seq_len", "seq"}, {"global_batch", "batch"},
+      {"micro_batch", "micro-batch"}, {"zero_group", "zero-group"}, {"gpus_per_node", "gpus-per-node"}}};
+  for (const auto& [name, flag] : renamed)
+    if (field == name) return "--" + std::string(flag);
+  return "--" + std::string(field);
+}
+
+void apply(const JobFlags& f, RunRequest& r) {
+  if (f.model) r.model = std::make_shared<const Architecture>(read_model(*f.model));
+  if (f.gpus)
+    r.gpus = read_flag("--gpus", [&] {
+      const double n = parse_count(*f.gpus);
+      if (n < 1 || n > 1e8 || n != static_cast<double>(static_cast<std::int64_t>(n)))
+        throw std::invalid_argument(fmt::format("\"{}\" is not a number of accelerators; write a whole number from 1 to 100 million", *f.gpus));
+      return static_cast<std::int64_t>(n);
+    });
+  if (f.hardware) r.hardware = f.hardware;
+  if (f.sequence)
+    r.sequence = read_flag("--seq", [&] {
+      const std::int64_t n = parse_tokens(*f.sequence);
+      if (n < 1) throw std::invalid_argument(fmt::format("\"{}\" is not a sequence length; write 1 or more tokens", *f.sequence));
+      return n;
+    });
+  if (f.batch) r.batch = read_flag("--batch", [&] { return parse_batch(*f.batch); });
+  if (f.framework) r.framework = f.framework;
+  if (f.precision) r.precision = f.precision;
+  if (f.year) r.year = f.year;
+  if (f.convention) {
+    if (*f.convention == "full-attention") r.convention = FlopConvention::full_attention;
+    else if (*f.convention == "causal-half") r.convention = FlopConvention::causal_half;
+    else if (*f.convention == "weights-only") r.convention = FlopConvention::weights_only;
+    else
+      throw InputError(fmt::format("--convention: \"{}\" is not known; write full-attention, causal-half or weights-only",
+                                   *f.convention));
+  }
+}
+
+namespace {
+
+Recompute recompute_named(const std::string& where, const std::string& name) {
+  if (name == "none") return Recompute::none;
+  if (name == "selective") return Recompute::selective;
+  if (name == "full") return Recompute::full;
+  throw InputError(where + ": \"" + name + "\" is not known; write none, selective or full");
+}
+
+}  // namespace
+
+void apply(const LayoutFlags& f, RunRequest& r) {
+  const auto take = [](const auto& from, auto& into) {
+    if (from) into = from;
+  };
+  take(f.tp, r.tp);
+  take(f.cp, r.cp);
+  take(f.ep, r.ep);
+  take(f.etp, r.etp);
+  take(f.pp, r.pp);
+  take(f.vpp, r.vpp);
+  take(f.micro_batch, r.micro_batch);
+  take(f.zero, r.zero);
+  take(f.dp, r.dp);
+  take(f.zero_group, r.zero_group);
+  take(f.sp, r.sp);
+  if (f.schedule) {
+    if (*f.schedule != "none" && !schedule_named(*f.schedule))
+      throw InputError("--schedule: \"" + *f.schedule +
+                       "\" is not known; write 1f1b, interleaved, gpipe, zb-h1, zb-h2, zb-v, interleaved-zb or dualpipe");
+    r.schedule = f.schedule;
+  }
+  if (f.recompute) r.recompute = recompute_named("--recompute", *f.recompute);
+}
+
+void apply_layout_words(const std::string& words, RunRequest& r) {
+  std::istringstream in(words);
+  for (std::string word; in >> word;) {
+    const auto digits = word.find_first_of("0123456789");
+    const std::string name = word.substr(0, digits);
+    if (digits == std::string::npos) {
+      if (word == "sp") r.sp = true;
+      else if (schedule_named(word)) r.schedule = word;
+      else r.recompute = recompute_named("layout \"" + words + "\"", word);
+      continue;
+    }
+    int value = 0;
+    const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || value < 0 || (value == 0 && name != "zero")) {
+      if (schedule_named(word)) {
+        r.schedule = word;
+        continue;
+      }
+      throw InputError("layout \"" + words + "\": \"" + word + "\" is not a degree; write a name and a number, as tp8");
+    }
+    if (name == "tp") r.tp = value;
+    else if (name == "cp") r.cp = value;
+    else if (name == "ep") r.ep = value;
+    else if (name == "etp") r.etp = value;
+    else if (name == "pp") r.pp = value;
+    else if (name == "vpp") r.vpp = value;
+    else if (name == "dp") r.dp = value;
+    else if (name == "zero") r.zero = value;
+    else if (name == "shard") r.zero_group = value;
+    else if (name == "mb") r.micro_batch = value;
+    else
+      throw InputError("layout \"" + words + "\": \"" + name +
+                       "\" is not an axis; write tp, cp, ep, etp, pp, vpp, dp, zero, shard, mb, sp, a schedule or a kind of recomputation");
+  }
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,20 @@
+// The stages of a pipeline from what is known of a rank, and what the closed forms want to know of the stages.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/pipeline/simulate.hpp"
+
+namespace napkin {
+
+// `of_rank`: what an average rank does for one micro-batch with all of its chunks that the micro-batch crosses. A lane of
+// `depth` stages over p ranks gives each stage p/depth of it, times its share of `work` over the mean; no work = equal
+// stages. Messages are not shared out; the activations held are, so that a rank's peak counts micro-batches.
+[[nodiscard]] std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth,
+                                               std::span<const double> work = {});
+
+// Per rank: all of its chunks for one micro-batch (a rank of a two-way program: the mean of its two stages).
+[[nodiscard]] StageTimes<Plain> stage_times(const PipelineProgram& program, std::span<const StageCost> stages);
+
+}  // namespace napkin
