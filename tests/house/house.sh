@@ -53,8 +53,8 @@ direction() {
   local found
   found=$(code model hardware cli | xargs grep -nE '^ *#include "' | awk '
     BEGIN {
-      split("model model/input hardware model/frameworks model/kernel,model/collective,model/pipeline " \
-            "model/transformer model/memory model/step model/search,model/reliability,model/serving model/run " \
+      split("model model/input hardware model/frameworks model/kernel,model/collective " \
+            "model/transformer model/memory,model/pipeline model/step model/search,model/reliability,model/serving model/run " \
             "calibrate cli", floors, " ")
       for (i in floors) {
         n = split(floors[i], rooms, ",")
