@@ -18,6 +18,7 @@
 #include "model/pipeline/stage_costs.hpp"
 #include "model/text.hpp"
 #include "model/transformer/model_input.hpp"
+#include "model/transformer/stack_flops.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -167,12 +168,15 @@ Answer answer(const Options& o) {
                                        2 * byte, o.tp, o.scatter);
   }
   const StageCost rank = rank_cost(o, a.boundary);
-  std::vector<double> work;
+  std::vector<double> work, layers;
   if (model) {
     a.split = split_of(o, stack_flops(*model, sequence), a.program.depth);
-    for (const StageShare& s : a.split->stages) work.push_back(s.work);
+    for (const StageShare& s : a.split->stages) {
+      work.push_back(s.work);
+      layers.push_back(s.layers);
+    }
   }
-  a.stages = o.stage_times.empty() ? share_out(rank, a.program.ranks, a.program.depth, work)
+  a.stages = o.stage_times.empty() ? share_out(rank, a.program.ranks, a.program.depth, work, layers)
                                    : written_stages(o, share_out(rank, a.program.ranks, a.program.depth)[0], a.program.depth);
   a.timeline = simulate(a.program, a.stages, o.blocking ? Messages::blocking : Messages::overlapped);
   if (!(a.timeline.makespan.si() > 0)) throw InputError("every operation takes no time; write --tf, --tb or --tw");

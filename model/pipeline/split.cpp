@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "model/input_error.hpp"
-#include "model/transformer/flops.hpp"
 
 namespace napkin {
 namespace {
@@ -126,38 +125,27 @@ Split even_split(const Stack& stack, int stages) {
   return cut(row, ends);
 }
 
-Stack stack_flops(const Architecture& a, std::int64_t sequence) {
-  Architecture part = a;
-  const auto flops = [&] {
-    return training_flops_per_token(Scope<Plain>{}, part, sequence, FlopConvention::causal_half).total.si();
-  };
-  Stack stack;
-  part.layers.clear();
-  part.mtp_layers = 0;
-  stack.head = flops();
-  part.mtp_layers = stack.mtp_modules = a.mtp_layers;
-  stack.mtp = flops() - stack.head;
-  part.mtp_layers = 0;
-  std::vector<double> of_kind;
-  for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
-    part.layers = {static_cast<std::uint8_t>(kind)};
-    of_kind.push_back(flops() - stack.head);
-  }
-  for (const std::uint8_t kind : a.layers) stack.layers.push_back(of_kind[kind]);
-  return stack;
-}
-
 // ---- Megatron's layout strings ------------------------------------------------------------------------------------
 
 namespace {
 
-std::string repeated(char c, int n) {
-  if (n <= 2) return std::string(static_cast<std::size_t>(n), c);
-  return std::string(1, c) + '*' + std::to_string(n);
+void repeat(std::string& text, char c, int n) {
+  if (n <= 2) {
+    text.append(static_cast<std::size_t>(n), c);
+  } else {
+    text += c;
+    text += '*';
+    text += std::to_string(n);
+  }
 }
 
 std::string text_of(const StageShare& s) {
-  return (s.embedding ? "E" : "") + repeated('t', s.layers) + repeated('m', s.mtp_modules) + (s.head ? "L" : "");
+  std::string text;
+  repeat(text, 'E', s.embedding ? 1 : 0);
+  repeat(text, 't', s.layers);
+  repeat(text, 'm', s.mtp_modules);
+  repeat(text, 'L', s.head ? 1 : 0);
+  return text;
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // Uneven layer splits: which stages make the slowest one as fast as can be.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "model/transformer/architecture.hpp"
 
 namespace napkin {
 
@@ -17,10 +14,6 @@ struct Stack {
   int mtp_modules = 0;
   double head = 0;  // final norm, LM head and loss
 };
-
-// The stack of a model in training FLOPs a token: layers by kind (dense-first, MoE, sliding window …), the MTP modules with
-// the head they repeat, the LM head. The embedding look-up has none.
-[[nodiscard]] Stack stack_flops(const Architecture& a, std::int64_t sequence);
 
 struct StageShare {
   bool embedding = false, head = false;

@@ -4,19 +4,23 @@
 
 namespace napkin {
 
-std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth, std::span<const double> work) {
-  const double mean =
-      work.empty() ? 1 : std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(work.size());
+std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth, std::span<const double> work,
+                                 std::span<const double> held) {
+  const auto share = [&](std::span<const double> parts, int stage) {
+    const double equal = static_cast<double>(ranks) / depth;
+    if (parts.empty()) return equal;
+    const double mean = std::accumulate(parts.begin(), parts.end(), 0.0) / static_cast<double>(parts.size());
+    return equal * parts[static_cast<std::size_t>(stage)] / mean;
+  };
   std::vector<StageCost> stages;
   for (int s = 0; s < depth; ++s) {
-    const double share = (work.empty() ? 1 : work[static_cast<std::size_t>(s)] / mean) * ranks / depth;
     StageCost stage = of_rank;
     for (Seconds* time : {&stage.forward, &stage.input_gradient, &stage.weight_gradient, &stage.recompute,
                           &stage.forward_communication, &stage.backward_communication}) {
-      *time = share * *time;
+      *time = share(work, s) * *time;
     }
-    stage.activation *= share;
-    stage.weight_buffer *= share;
+    stage.activation *= share(held, s);
+    stage.weight_buffer *= share(held, s);
     stages.push_back(stage);
   }
   return stages;

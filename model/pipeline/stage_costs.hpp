@@ -9,10 +9,10 @@
 namespace napkin {
 
 // `of_rank`: what an average rank does for one micro-batch with all of its chunks that the micro-batch crosses. A lane of
-// `depth` stages over p ranks gives each stage p/depth of it, times its share of `work` over the mean; no work = equal
-// stages. Messages are not shared out; the activations held are, so that a rank's peak counts micro-batches.
+// `depth` stages over p ranks gives each stage p/depth of it; its times go by its share of `work`, what it holds by its
+// share of `held` (layers). No shares = equal stages. Messages are not shared out.
 [[nodiscard]] std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth,
-                                               std::span<const double> work = {});
+                                               std::span<const double> work = {}, std::span<const double> held = {});
 
 // Per rank: all of its chunks for one micro-batch (a rank of a two-way program: the mean of its two stages).
 [[nodiscard]] StageTimes<Plain> stage_times(const PipelineProgram& program, std::span<const StageCost> stages);

@@ -17,6 +17,10 @@ bool listed(const Field& list, int layer) {
 }
 
 int dense_width(const Config& c, const Family& f, const Shape& s) {
+  // Granite's hybrids without experts keep the shared feed-forward alone.
+  if (const auto w = c.find({"shared_intermediate_size"}); w && !has_experts(c)) {
+    if (const auto width = w->integer(0, max_width); width > 0) return int(width);
+  }
   if (const auto w = c.find({"dense_intermediate_size", "intermediate_size_mlp"})) return int(w->integer(1, max_width));
   if (const auto w = c.find({"intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner", "ffn_config.ffn_hidden_size"})) {
     const int width = int(w->integer(f.ffn_halved ? 2 : 1, max_width));

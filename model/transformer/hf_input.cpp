@@ -159,13 +159,13 @@ void read_layers(const Config& c, const Family& f, const Shape& s, Architecture&
   }
 }
 
-void read_mtp(const Config& c, Architecture& a) {
+void read_mtp(const Config& c, const Family& f, Architecture& a) {
   const auto next = c.find({"num_nextn_predict_layers"});
   a.mtp_layers = next ? int(next->integer(0, max_layers)) : c.integer_or({"mtp_num_hidden_layers"}, 0, 0, max_layers);
-  a.mtp_copies_embeddings = next.has_value() && a.mtp_layers > 0;
   const int modules = c.integer_or({"num_mtp_modules"}, 0, 0, max_layers);
   const int layers = c.integer_or({"mtp_transformer_layers"}, 1, 0, max_layers);
   if (a.mtp_layers == 0 && c.flag_or({"use_mtp"}, true)) a.mtp_layers = modules * layers;
+  a.mtp_copies_embeddings = f.mtp_copies && a.mtp_layers > 0;
   a.mtp_kind = a.layers.back();
 }
 
@@ -193,7 +193,7 @@ Architecture read_hf_config(const Document& document) {
   const hf::Shape s = hf::read_shape(c, f);
   hf::read_outside(c, f, s, a);
   hf::read_layers(c, f, s, a);
-  hf::read_mtp(c, a);
+  hf::read_mtp(c, f, a);
   hf::judge_unread(c, known != nullptr);
   a.assumptions = c.assumptions();
   return a;
