@@ -2,13 +2,19 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <stdexcept>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "cli/collective_report.hpp"
 #include "cli/command.hpp"
+#include "cli/option_value.hpp"
+#include "cli/table.hpp"
 #include "hardware/hardware_input.hpp"
+#include "model/collective/expert_exchange.hpp"
 #include "model/input/number_input.hpp"
+#include "model/text.hpp"
 #include "model/input_error.hpp"
 
 namespace napkin::cli {
@@ -18,22 +24,14 @@ namespace {
 struct Options {
   std::string operation, bytes, hardware, sweep, algorithm, protocol, time, tie;
   std::string alpha, bandwidth, inner_alpha, inner_bandwidth, torus, nic_bandwidth, net_latency;
+  Routing routing;
+  bool each_expert = false;
   int ranks = 0, per_node = 0;
   long long stride = 1;
   double oversubscription = 0;
   bool explain = false, in_network = false, open = false, one_way = false;
   OutputFormat format = OutputFormat::table;
 };
-
-// The value of an option; what is wrong with it is said with the option's name.
-template <class Read>
-auto value(const char* option, const std::string& text, Read read) {
-  try {
-    return read(text);
-  } catch (const std::invalid_argument& e) {
-    throw InputError(fmt::format("{}: {}", option, e.what()));
-  }
-}
 
 template <class Enum>
 Enum named(const char* what, const std::string& text, int count) {
@@ -63,7 +61,7 @@ std::vector<int> axes(const std::string& text) {
   std::size_t from = 0;
   while (from <= text.size()) {
     const auto to = std::min(text.find('x', from), text.size());
-    const double v = value("--torus", text.substr(from, to - from), parse_number);
+    const double v = option_value("--torus", text.substr(from, to - from), parse_number);
     if (v < 1 || v != static_cast<int>(v)) throw InputError("--torus: write axis lengths, such as 4x4x8");
     out.push_back(static_cast<int>(v));
     from = to + 1;
@@ -83,8 +81,8 @@ Tier ideal(std::string name, BytesPerSecond b, const char* b_option, Seconds a, 
 
 // A network of nothing but α and B, as textbooks and interviews have it.
 Network textbook_network(const Options& o) {
-  const BytesPerSecond b = value("--bandwidth", o.bandwidth, parse_bandwidth);
-  const Seconds a = o.alpha.empty() ? Seconds() : value("--alpha", o.alpha, parse_seconds);
+  const BytesPerSecond b = option_value("--bandwidth", o.bandwidth, parse_bandwidth);
+  const Seconds a = o.alpha.empty() ? Seconds() : option_value("--alpha", o.alpha, parse_seconds);
   Tier outer = ideal("link", b, "--bandwidth", a, "--alpha");
   outer.in_network_reduction = o.in_network;
   Network n;
@@ -100,8 +98,8 @@ Network textbook_network(const Options& o) {
   }
   if (!o.inner_bandwidth.empty()) {
     if (o.per_node < 1) throw InputError("--inner-bandwidth needs --per-node: how many ranks share a node");
-    const Seconds inner_alpha = o.inner_alpha.empty() ? a : value("--inner-alpha", o.inner_alpha, parse_seconds);
-    Tier inner = ideal("node", value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth), "--inner-bandwidth",
+    const Seconds inner_alpha = o.inner_alpha.empty() ? a : option_value("--inner-alpha", o.inner_alpha, parse_seconds);
+    Tier inner = ideal("node", option_value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth), "--inner-bandwidth",
                        inner_alpha, "--inner-alpha");
     inner.size = o.per_node;
     n.node_size = o.per_node;
@@ -116,9 +114,9 @@ Network machine_network(const Options& o, Hardware h) {
   if (o.per_node > 0) n.tiers[0].size = o.per_node;
   for (std::size_t t = 1; t < n.tiers.size(); ++t) {
     if (!o.nic_bandwidth.empty())
-      n.tiers[t].bandwidth = given(value("--nic-bandwidth", o.nic_bandwidth, parse_bandwidth), "--nic-bandwidth");
+      n.tiers[t].bandwidth = given(option_value("--nic-bandwidth", o.nic_bandwidth, parse_bandwidth), "--nic-bandwidth");
     if (!o.net_latency.empty())
-      n.tiers[t].latency = given(value("--net-latency", o.net_latency, parse_seconds), "--net-latency");
+      n.tiers[t].latency = given(option_value("--net-latency", o.net_latency, parse_seconds), "--net-latency");
   }
   if (o.oversubscription > 0) {
     if (o.oversubscription < 1) throw InputError("--oversubscription is a ratio of at least 1; write 2 for 2:1");
@@ -130,8 +128,8 @@ Network machine_network(const Options& o, Hardware h) {
 std::vector<Bytes> sweep(const std::string& text) {
   const auto dots = text.find("..");
   if (dots == text.npos) throw InputError("--sweep: \"" + text + "\" is not a range; write 8B..8GB");
-  const Bytes from = value("--sweep", text.substr(0, dots), parse_bytes);
-  const Bytes to = value("--sweep", text.substr(dots + 2), parse_bytes);
+  const Bytes from = option_value("--sweep", text.substr(0, dots), parse_bytes);
+  const Bytes to = option_value("--sweep", text.substr(dots + 2), parse_bytes);
   if (!(from > Bytes()) || to < from) throw InputError("--sweep goes from a size above zero up to a larger one");
   std::vector<Bytes> out;
   for (Bytes b = from; b < to; b = 2 * b) out.push_back(b);
@@ -139,28 +137,34 @@ std::vector<Bytes> sweep(const std::string& text) {
   return out;
 }
 
-CollectiveQuestion question(const Options& o) {
-  CollectiveQuestion q;
-  q.operation = operation(o.operation);
-  q.group = {o.ranks, o.stride};
+struct Machine {
+  Network network;
+  std::string name;
+};
+Machine machine(const Options& o) {
   if (o.ranks < 1) throw InputError("--gpus: write how many ranks take part, at least 1");
   if (!o.bandwidth.empty() && !o.hardware.empty())
     throw InputError("--hw and --bandwidth exclude each other: a machine, or links of your own");
   if (o.bandwidth.empty() && o.hardware.empty())
     throw InputError("no links: write --hw NAME, or --bandwidth and --alpha");
-  if (o.hardware.empty()) {
-    q.network = textbook_network(o);
-    q.machine = "links as given";
-  } else {
-    Hardware h = read_hardware(o.hardware);
-    q.machine = h.accelerator.title;
-    q.network = machine_network(o, std::move(h));
-  }
+  if (o.hardware.empty()) return {textbook_network(o), "links as given"};
+  Hardware h = read_hardware(o.hardware);
+  std::string title = h.accelerator.title;
+  return {machine_network(o, std::move(h)), std::move(title)};
+}
+
+CollectiveQuestion question(const Options& o) {
+  CollectiveQuestion q;
+  q.operation = operation(o.operation);
+  q.group = {o.ranks, o.stride};
+  Machine m = machine(o);
+  q.network = std::move(m.network);
+  q.machine = std::move(m.name);
   if (!o.sweep.empty()) q.sweep = sweep(o.sweep);
   if (o.bytes.empty() && q.sweep.empty()) throw InputError("--bytes: write the size of the buffer, such as 1GB");
-  if (!o.bytes.empty()) q.bytes = value("--bytes", o.bytes, parse_bytes);
+  if (!o.bytes.empty()) q.bytes = option_value("--bytes", o.bytes, parse_bytes);
   if (!o.algorithm.empty()) q.method = method(o.algorithm, o.protocol);
-  if (!o.time.empty()) q.measured = value("--time", o.time, parse_seconds);
+  if (!o.time.empty()) q.measured = option_value("--time", o.time, parse_seconds);
   if (!o.tie.empty()) {
     const auto comma = o.tie.find(',');
     if (comma == o.tie.npos) throw InputError("--tie: write two algorithms, such as ring,tree");
@@ -170,13 +174,44 @@ CollectiveQuestion question(const Options& o) {
   return q;
 }
 
+// Dispatch or combine of expert parallelism: --bytes is what one token takes.
+std::string expert_exchange(const Options& o) {
+  if (o.bytes.empty()) throw InputError("--bytes: write the bytes of one token, such as 7168B");
+  const Machine m = machine(o);
+  Routing r = o.routing;
+  r.once_per_rank = !o.each_expert;
+  const auto c = expert_exchange_cost(Scope<Plain>(), m.network, {o.ranks, o.stride}, r,
+                                      option_value("--bytes", o.bytes, parse_bytes));
+  const std::vector<std::tuple<std::string, double, std::string>> figures{
+      {"bytes_across", c.bytes_across.si(), format(c.bytes_across)},
+      {"bytes_inside", c.bytes_inside.si(), format(c.bytes_inside)},
+      {"across_s", c.across.si(), format(c.across)},
+      {"inside_s", c.inside.si(), format(c.inside)},
+      {"time_s", c.time.si(), format(c.time)},
+      {"expected_nodes", distinct_places(c.nodes, r.top_k), fmt::format("{:.4g}", distinct_places(c.nodes, r.top_k))},
+      {"expected_ranks", distinct_places(o.ranks, r.top_k), fmt::format("{:.4g}", distinct_places(o.ranks, r.top_k))},
+      {"remote_nodes", c.remote_nodes, fmt::format("{:.4g}", c.remote_nodes)}};
+  if (o.format == OutputFormat::json) {
+    nlohmann::ordered_json j;
+    for (const auto& [key, v, text] : figures) j[key] = v;
+    return j.dump(2) + "\n";
+  }
+  Table t;
+  t.title = fmt::format("expert exchange over {} ranks of {}: bytes that one rank sends, and the time of one exchange",
+                        o.ranks, m.name);
+  t.columns = {{"figure", false}, {"value"}};
+  for (const auto& [key, v, text] : figures) t.rows.push_back({key, text});
+  t.notes = {"a token crosses to a node once and is forwarded inside; the slower of both counts (pipelined)"};
+  return render(t, o.format);
+}
+
 }  // namespace
 
 void add_collective(CLI::App& app, Session&) {
   CLI::App* c = app.add_subcommand("collective", "What a collective takes, by every algorithm that could run it");
   const auto o = std::make_shared<Options>();
   c->add_option("OPERATION", o->operation,
-                "all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce or send-recv")
+                "all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, send-recv or expert-exchange")
       ->required();
   c->add_option("--bytes", o->bytes, "The whole buffer, as nccl-tests counts: 1GB, 64MiB");
   c->add_option("--gpus,--ranks", o->ranks, "Ranks of the group")->required();
@@ -199,13 +234,22 @@ void add_collective(CLI::App& app, Session&) {
   c->add_option("--torus", o->torus, "With --bandwidth (of one link): axis lengths, such as 4x4x8");
   c->add_flag("--no-wrap", o->open, "With --torus: the axes are lines");
   c->add_flag("--one-way", o->one_way, "With --torus: only one direction of the links is used");
+  c->add_option("--tokens", o->routing.tokens, "expert-exchange: tokens of one rank");
+  c->add_option("--top-k", o->routing.top_k, "expert-exchange: experts of a token");
+  c->add_option("--node-limit", o->routing.node_limit, "expert-exchange: most nodes a token goes to");
+  c->add_option("--remote-nodes", o->routing.remote_nodes, "expert-exchange: nodes besides its own, where known");
+  c->add_option("--imbalance", o->routing.imbalance, "expert-exchange: load of the busiest rank over the mean");
+  c->add_flag("--each-expert", o->each_expert, "expert-exchange: a copy for every expert, also of the same rank");
   c->add_flag("--explain", o->explain, "Unfold the arithmetic");
   add_format(*c, o->format);
   c->footer(
       "Examples:\n"
       "  napkin collective all-reduce --bytes 1GB --gpus 1024 --hw h100\n"
+      "  napkin collective expert-exchange --bytes 7168B --tokens 4096 --top-k 8 --gpus 64 --hw h100\n"
       "  napkin collective all-gather --gpus 8 --hw b200 --sweep 1kB..1GB --format csv");
-  c->callback([o] { print(collective_report(question(*o), o->format)); });
+  c->callback([o] {
+    print(o->operation == "expert-exchange" ? expert_exchange(*o) : collective_report(question(*o), o->format));
+  });
 }
 
 }  // namespace napkin::cli

@@ -43,7 +43,7 @@ CollectiveCost<K> custom_cost(const Scope<K>& scope, const CollectiveTuning& t, 
   const auto bus = scope.read("share", k.share) * l.inner;
   CollectiveCost<K> c;
   c.algorithm = to_string(a).data();
-  c.protocol = to_string(Protocol::ll).data();
+  c.protocol = to_string(Protocol::simple).data();
   c.latency = let("T_latency", scope.read("base", k.base) + (n - 1) * scope.read("per_peer", k.per_peer));
   const auto moved = one ? (n - 1) * bytes : 2 * (n - 1) / n * bytes;
   c.bandwidth = let("T_bandwidth", moved / bus);

@@ -21,6 +21,8 @@ ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, 
   double reached = distinct_places(nodes, r.top_k);  // nodes, its own included
   if (r.node_limit > 0) reached = std::min(reached, r.node_limit);
   const double remote = r.remote_nodes >= 0 ? r.remote_nodes : reached * (nodes - 1) / nodes;
+  c.nodes = nodes;
+  c.remote_nodes = p.one_node() ? 0 : remote;
   // Ranks that get the token; inside a node all but the one where it entered are forwarded to.
   const double ranks = r.once_per_rank ? distinct_places(n, r.top_k) : r.top_k;
   c.bytes_inside = let("bytes_inside", scope.input("ranks inside", ranks * (m - 1) / m) * tokens * bytes_per_token);

@@ -22,6 +22,7 @@ template <class K>
 struct ExchangeCost {
   SecondsT<K> time{}, across{}, inside{};  // time = latency + max(across, inside): forwarding is pipelined
   BytesT<K> bytes_across{}, bytes_inside{};  // sent by one rank
+  double nodes = 1, remote_nodes = 0;        // of the group; that a token goes to
 };
 // `bytes_per_token`: hidden size × bytes of an element (and its scales).
 template <class K>
