@@ -94,11 +94,12 @@ Block read_block(const Config& c, const Family& f) {
   return {};
 }
 
-// A dense feed-forward that runs beside the experts and is added to their output: its width, 0 for none.
-int beside_experts(const Config& c, const Shape& s, int dense_width) {
-  if (c.flag_or({"enable_moe_block", "residual_moe"}, false)) return dense_width;
-  if (c.flag_or({"parallel_attn_mlp_res", "use_residual"}, false)) return s.hidden;
-  return 0;
+// What runs beside the experts and is added to their output: the dense feed-forward, a square one, or nothing (width 0).
+Ffn beside_experts(const Config& c, const Family& f, const Shape& s) {
+  if (c.flag_or({"enable_moe_block", "residual_moe"}, false)) return read_dense(c, f, s);
+  Ffn d = read_form(c, f);
+  if (c.flag_or({"parallel_attn_mlp_res", "use_residual"}, false)) d.width = s.hidden;
+  return d;
 }
 
 std::string kind_name(const LayerPlan& p, bool several_attentions) {
@@ -129,12 +130,7 @@ LayerKind read_kind(const Config& c, const Family& f, const Shape& s, const Laye
   if (p.mixer == Mixer::linear) k.linear = read_linear(c, s);
   if (p.feed == Feed::dense) k.ffn = read_dense(c, f, s);
   if (p.feed == Feed::moe) {
-    // The dense width matters only where it runs too; many configs do not give one.
-    const bool both = c.flag_or({"enable_moe_block", "residual_moe"}, false);
-    k.ffn.gated = f.gated;
-    k.ffn.activation = f.activation;
-    if (both) k.ffn = read_dense(c, f, s);
-    k.ffn.width = beside_experts(c, s, both ? k.ffn.width : 0);
+    k.ffn = beside_experts(c, f, s);
     k.ffn.moe = read_experts(c, f, layer);
   }
   Block block = read_block(c, f);

@@ -61,11 +61,11 @@ TEST_SUITE("model fuzz") {
   TEST_CASE("configs with members exchanged or missing") {
     const auto file = Document::read(NAPKIN_SOURCE_DIR "/tests/published/config_totals.json");
     const auto rows = file.root()["rows"].elements();
-    for (std::size_t i = 0; i < rows.size(); i += 4) mutate(rows[i]["config"].raw(), false);  // a quarter is enough
+    for (std::size_t i = 0; i < rows.size(); i += 8) mutate(rows[i]["config"].raw(), false);  // every family would take long
   }
 
   TEST_CASE("records with members exchanged or missing") {
-    for (const auto& name : {"llama3.1-8b", "deepseek-v3", "nemotron3-nano-30b-a3b", "gpt-oss-20b", "opt-350m"}) {
+    for (const auto& name : {"deepseek-v3", "nemotron3-nano-30b-a3b", "opt-350m"}) {
       mutate(*preset_text(name), true);
     }
     mutate(R"({"experts": 8, "top_k": 2, "ffn": 8})", true);
@@ -73,6 +73,6 @@ TEST_SUITE("model fuzz") {
 
   TEST_CASE("truncated text") {
     const std::string text = *preset_text("deepseek-v3");
-    for (std::size_t n = 0; n < text.size(); ++n) CHECK(one_line_or_model(text.substr(0, n), true));
+    for (std::size_t n = 0; n < text.size(); n += 3) CHECK(one_line_or_model(text.substr(0, n), true));
   }
 }
