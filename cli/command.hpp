@@ -33,6 +33,8 @@ void add_params(CLI::App& app, Session& session);
 void add_flops(CLI::App& app, Session& session);
 void add_memory(CLI::App& app, Session& session);
 void add_collective(CLI::App& app, Session& session);
+void add_shard(CLI::App& app, Session& session);
+void add_network(CLI::App& app, Session& session);
 void add_pipeline(CLI::App& app, Session& session);
 void add_hw(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);

@@ -20,7 +20,7 @@
 #include "model/pipeline/stage_costs.hpp"
 #include "model/text.hpp"
 #include "model/transformer/model_input.hpp"
-#include "model/transformer/stack_flops.hpp"
+#include "model/pipeline/stack_flops.hpp"
 
 namespace napkin::cli {
 namespace {

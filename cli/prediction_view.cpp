@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/text.hpp"
 
@@ -170,8 +171,7 @@ nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& 
   return j;
 }
 
-nlohmann::ordered_json run_record_json(const Run& run) {
-  const Architecture& a = *run.model;
+nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run) {
   nlohmann::ordered_json j;
   if (!run.id.empty()) j["id"] = run.id;
   j["framework"] = run.profile->name;
@@ -183,8 +183,26 @@ nlohmann::ordered_json run_record_json(const Run& run) {
   j["micro_batch"] = run.layout.micro_batch;
   j["recompute"] = to_string(run.layout.recompute);
   j["layout"] = layout_json(run.layout);
-  j["model"] = a.name;
+  if (run.layout.recompute == Recompute::selective && request.recompute_modules != 0) {
+    constexpr std::array<std::pair<std::string_view, std::uint8_t>, 6> modules{{
+        {"core_attn", recompute_core_attention}, {"layernorm", recompute_norms}, {"mla_up_proj", recompute_mla_up},
+        {"moe_act", recompute_activation},       {"mlp", recompute_ffn},         {"moe", recompute_experts}}};
+    for (const auto& [name, bit] : modules)
+      if ((request.recompute_modules & bit) != 0) j["recompute_modules"].push_back(name);
+  }
+  j["model"] = nlohmann::ordered_json::parse(request.model_json);
   j["convention"] = to_string(run.convention);
+  if (request.year) j["year"] = *request.year;
+  if (request.gpus_per_node) j["gpus_per_node"] = *request.gpus_per_node;
+  if (request.grad_accumulation_fp32) j["grad_accumulation_fp32"] = *request.grad_accumulation_fp32;
+  const auto bytes = [&](const char* name, const std::optional<double>& v) {
+    if (v) j["bytes_per_param"][name] = *v;
+  };
+  bytes("param", request.param_bytes);
+  bytes("grad", request.grad_bytes);
+  bytes("master", request.master_bytes);
+  bytes("moments", request.moments_bytes);
+  bytes("compute_copy", request.compute_copy_bytes);
   return j;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/table.hpp"
-#include "model/run/run.hpp"
+#include "model/run/run_input.hpp"
 #include "model/step/prediction.hpp"
 
 namespace napkin::cli {
@@ -20,8 +20,8 @@ namespace napkin::cli {
 [[nodiscard]] std::string assumption_lines(const Run& run);
 
 [[nodiscard]] nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& p);
-// The run as a record that `predict` reads back.
-[[nodiscard]] nlohmann::ordered_json run_record_json(const Run& run);
+// The run as a record that `predict` reads back; `request` is what it was resolved from.
+[[nodiscard]] nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run);
 [[nodiscard]] nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity);
 [[nodiscard]] nlohmann::ordered_json layout_json(const Layout& l);
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "model/input/number_input.hpp"
@@ -33,7 +34,8 @@ void add_layout_options(CLI::App& command, LayoutFlags& f) {
     command.add_option(name, into, what)->type_name("N")->check(CLI::Range(1, 10'000'000));
   };
   degree("--tp", f.tp, "Tensor parallelism");
-  command.add_flag("--sp,!--no-sp", f.sp, "Sequence parallelism over the TP group (default with --tp)");
+  command.add_flag_callback("--sp", [&f] { f.sp = true; }, "Sequence parallelism over the TP group (default with --tp)");
+  command.add_flag_callback("--no-sp", [&f] { f.sp = false; }, "No sequence parallelism");
   degree("--cp", f.cp, "Context parallelism");
   degree("--ep", f.ep, "Expert parallelism");
   degree("--etp", f.etp, "Tensor parallelism of experts");
@@ -62,7 +64,10 @@ std::string flag_of(std::string_view field) {
 }
 
 void apply(const JobFlags& f, RunRequest& r) {
-  if (f.model) r.model = std::make_shared<const Architecture>(read_model(*f.model));
+  if (f.model) {
+    r.model = std::make_shared<const Architecture>(read_model(*f.model));
+    r.model_json = nlohmann::json(*f.model).dump();
+  }
   if (f.gpus)
     r.gpus = read_flag("--gpus", [&] {
       const double n = parse_count(*f.gpus);

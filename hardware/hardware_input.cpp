@@ -73,23 +73,25 @@ void read_peak(const Field& f, Accelerator& a) {
 }
 
 void read_rates(const Field& gemm, std::string_view key, std::optional<Constant<Scalar>> MatrixRate::*member,
-                const Group& g, const Accelerator& a, GemmConstants& out) {
+                const Group& g, bool inherited, const Accelerator& a, GemmConstants& out) {
   const auto rates = gemm.find(key);
   if (!rates) return;
   rates->only({format_names.begin(), format_names.end()});
   for (std::size_t i = 0; i < number_format_count; ++i)
     if (const auto f = rates->find(format_names[i])) {
+      if (!a.peak[i] && inherited) continue;
       if (!a.peak[i]) f->fail("a rate for a format that has no peak");
       if (!out.rate[i]) out.rate[i].emplace();
       (*out.rate[i]).*member = g.constant(*f, fraction);
     }
 }
 
-void read_gemm(const Field& f, Accelerator& a) {
+// `inherited`: from another file than the peaks, and so with rates that may not concern this machine.
+void read_gemm(const Field& f, bool inherited, Accelerator& a) {
   const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step"});
   auto& gemm = a.gemm;
-  read_rates(f, "sustained", &MatrixRate::sustained, g, a, gemm);
-  read_rates(f, "burst", &MatrixRate::burst, g, a, gemm);
+  read_rates(f, "sustained", &MatrixRate::sustained, g, inherited, a, gemm);
+  read_rates(f, "burst", &MatrixRate::burst, g, inherited, a, gemm);
   if (std::none_of(gemm.rate.begin(), gemm.rate.end(), [](const auto& r) { return r && r->sustained; }))
     f.fail("has no sustained rate; write \"sustained\": {\"bf16\": 0.7}");
   gemm.floor = g.required("floor", seconds);
@@ -154,13 +156,15 @@ class Sections {
 
  public:
   explicit Sections(std::vector<std::string>* complaints) : complaints_(complaints) {}
+  // Whether the section read well.
   template <class F>
-  void run(F section) const {
-    if (complaints_ == nullptr) return section();
+  bool run(F section) const {
+    if (complaints_ == nullptr) return section(), true;
     try {
-      section();
+      return section(), true;
     } catch (const InputError& e) {
       complaints_->emplace_back(e.what());
+      return false;
     }
   }
 };
@@ -172,7 +176,7 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
     a.vendor = chain["vendor"].string();
     a.generation = chain["generation"].string();
   });
-  sections.run([&] { read_peak(chain["peak"], a); });
+  const bool peaks = sections.run([&] { read_peak(chain["peak"], a); });
   sections.run([&] {
     const Group memory(chain["memory"], {"capacity", "bandwidth"});
     a.capacity = memory.required("capacity", capacity);
@@ -193,7 +197,10 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
     a.host_bandwidth = host.required("bandwidth", bandwidth);
     a.launch = host.required("launch", seconds);
   });
-  sections.run([&] { read_gemm(chain.kernel("gemm"), a); });
+  if (peaks) sections.run([&] {
+    const auto gemm = chain.kernel("gemm");
+    read_gemm(gemm, gemm.file() != chain["peak"].file(), a);
+  });
   sections.run([&] { read_attention(chain, a); });
   sections.run([&] { read_elementwise(chain.kernel("elementwise"), a); });
 }

@@ -15,6 +15,9 @@ namespace napkin {
 // An unknown name is refused with the closest one.
 [[nodiscard]] Hardware read_hardware(const std::string& what);
 [[nodiscard]] Hardware read_hardware(const Document& file);
+// The same look-up: the document, and its text, verbatim.
+[[nodiscard]] Document hardware_document(const std::string& what);
+[[nodiscard]] std::string hardware_text(const std::string& what);
 // Every complaint about a file, one line each: what read_hardware refuses, section by section, then what is implausible
 // (hardware/plausible.hpp). Empty = good.
 [[nodiscard]] std::vector<std::string> hardware_problems(const Document& file);

@@ -53,7 +53,8 @@ void fit_device(const std::string& folder, const Device& d) {
     auto& kernel = copy.attention["trtllm"];
     kernel.block.value = d.block;
     kernel.sustained.value = 1;
-    const auto samples = read_attention_table(attention_table, device, dtype, "trtllm");
+    const auto samples = keep(read_attention_table(attention_table, device, dtype, "trtllm"),
+                              [cache](const KernelSample& s) { return s.passes.si() > cache; });
     if (!samples.empty() && copy.peak[static_cast<std::size_t>(samples.front().format)])
       print("attention " + std::string(dtype), fit_attention(copy, samples, {}));
   }

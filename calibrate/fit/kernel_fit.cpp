@@ -1,5 +1,6 @@
 #include "calibrate/fit/kernel_fit.hpp"
 
+#include <functional>
 #include <set>
 #include <stdexcept>
 
@@ -91,11 +92,14 @@ Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, cons
   std::set<int> dims;
   for (const auto& s : samples) dims.insert(static_cast<int>(s.attention.head_dim.si()));
   std::vector<Slot> slots;
-  for (const int d : dims)
-    slots.push_back({{"rate " + std::to_string(d), 0.4, 0.02, 1}, [name, d, backward](Accelerator& x, double v) {
-                       auto& rate = x.attention[name].by_head_dim[d];
-                       (backward ? rate.backward : rate.forward).value = v;
-                     }});
+  for (const int d : dims) {
+    Slot& slot = slots.emplace_back();
+    slot.parameter = {.name = "rate " + std::to_string(d), .start = 0.4, .low = 0.02, .high = 1};
+    slot.set = [name, d, backward](Accelerator& x, double v) {
+      auto& rate = x.attention[name].by_head_dim[d];
+      (backward ? rate.backward : rate.forward).value = v;
+    };
+  }
   slots.push_back({{"half_keys", 100, 1, 5000}, [name, backward](Accelerator& x, double v) {
                      auto& c = x.attention[name];
                      (backward ? c.half_keys_backward : c.half_keys).value = v;

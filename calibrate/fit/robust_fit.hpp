@@ -38,7 +38,7 @@ using Model = std::function<double(const std::vector<double>& values, std::size_
 
 // Minimises the Huber loss of log(predicted/measured) by iteratively reweighted Levenberg–Marquardt; `huber` is the
 // relative error beyond which a sample counts linearly (huber1964). Samples whose `held_out` is true are only reported.
-// `anchored` parameters that a bound holds are marked. Throws std::invalid_argument on empty or non-positive data.
+// Parameters that a bound holds are marked. Throws std::invalid_argument on empty or non-positive data.
 [[nodiscard]] Fit robust_fit(const std::vector<Parameter>& parameters, const Model& model,
                              const std::vector<double>& measured, const std::vector<bool>& held_out,
                              double huber = 0.05);

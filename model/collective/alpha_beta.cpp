@@ -4,7 +4,7 @@
 
 namespace napkin {
 
-bool alpha_beta_runs(Operation o, const Placement& p, Algorithm a) {
+bool alpha_beta_runs(Operation o, const Placement& p, bool switch_reduces, Algorithm a) {
   const bool gathers = o == Operation::all_gather || o == Operation::reduce_scatter;
   switch (a) {
     case Algorithm::ring: return o != Operation::all_to_all && o != Operation::send_recv;
@@ -13,6 +13,7 @@ bool alpha_beta_runs(Operation o, const Placement& p, Algorithm a) {
     case Algorithm::tree:
     case Algorithm::one_shot:
     case Algorithm::two_shot: return o == Operation::all_reduce;
+    case Algorithm::nvls: return o == Operation::all_reduce && switch_reduces && p.one_node();
     case Algorithm::mst: return o == Operation::all_reduce || o == Operation::broadcast || o == Operation::reduce;
     case Algorithm::hierarchical:
       return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1;
@@ -41,6 +42,7 @@ textbook::Cost<K> counted(Operation o, ScalarT<K> p, BytesT<K> n, Algorithm a) {
     case Algorithm::tree: return double_tree_all_reduce(p, n);
     case Algorithm::mst:
       return all_reduce ? mst_all_reduce(p, n) : o == Operation::reduce ? mst_reduce(p, n) : mst_broadcast(p, n);
+    case Algorithm::nvls: return in_network_all_reduce(p, n);
     case Algorithm::one_shot: return one_shot_all_reduce(p, n);
     case Algorithm::two_shot: return two_shot_all_reduce(p, n);
     default:  // direct: every part leaves at once
@@ -80,11 +82,11 @@ CollectiveCost<K> alpha_beta_cost(const Scope<K>& scope, Operation o, BytesT<K> 
   }
   const auto cost = counted(o, n, bytes, a);
   auto bandwidth = l.inner;
-  if (!p.one_node()) bandwidth = a == Algorithm::ring ? min(l.inner, l.egress) : min(l.inner, l.per_member);
+  if (!p.one_node()) bandwidth = a == Algorithm::ring ? min(l.inner, l.egress) : min(l.inner, l.pair);
   if (a == Algorithm::direct && o == Operation::all_to_all && !p.one_node()) {
     // What stays in the node goes over its links while the rest goes over the NICs.
     const auto m = scope.input("m", p.per_node());
-    const auto inside = (m - 1) / n * bytes / l.inner, outside = (n - m) / n * bytes / l.per_member;
+    const auto inside = (m - 1) / n * bytes / l.inner, outside = bytes / l.spread;
     return done(l.hop, max(inside, outside));
   }
   const auto alpha = p.one_node() ? l.inner_hop : l.hop;

@@ -5,8 +5,8 @@
 
 namespace napkin {
 
-// Whether the α–β model knows `algorithm` for `operation` on this placement.
-[[nodiscard]] bool alpha_beta_runs(Operation operation, const Placement& p, Algorithm algorithm);
+// Whether the α–β model knows `algorithm` for `operation` on this placement; `switch_reduces`: the innermost tier does.
+[[nodiscard]] bool alpha_beta_runs(Operation operation, const Placement& p, bool switch_reduces, Algorithm algorithm);
 
 // α is the hop of the outermost tier that the group crosses. A ring leaves each node once, through all of the group's
 // NICs there: B = min(inner, egress). In the other algorithms every member may talk across at once: B = its own share.

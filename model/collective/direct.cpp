@@ -17,16 +17,16 @@ CollectiveCost<K> direct_cost(const Scope<K>& scope, const CollectiveTuning& t, 
   c.algorithm = to_string(Algorithm::direct).data();
   c.protocol = to_string(Protocol::simple).data();
   SecondsT<K> transfer{};
-  if (p.one_node()) {
-    transfer = (n - 1) * part / bus;
-    if (!one) transfer = transfer + scope.read("copy", d.copy) * part / l.inner;
-  } else if (one) {
-    latency = latency + l.hop;
-    transfer = part / l.per_member;
+  if (one) {
+    // A single message has the link to itself.
+    if (!p.one_node()) latency = latency + l.hop;
+    transfer = part / (p.one_node() ? l.inner : l.pair);
+  } else if (p.one_node()) {
+    transfer = (n - 1) * part / bus + scope.read("copy", d.copy) * part / l.inner;
   } else {
     const auto m = scope.input("m", p.per_node());
     latency = latency + l.hop;
-    transfer = max((m - 1) * part / bus, (n - m) * part / l.per_member);
+    transfer = max((m - 1) * part / bus, bytes / l.spread);
   }
   c.latency = let("T_latency", latency);
   c.bandwidth = let("T_bandwidth", transfer);
@@ -43,7 +43,7 @@ CollectiveCost<K> custom_cost(const Scope<K>& scope, const CollectiveTuning& t, 
   const auto bus = scope.read("share", k.share) * l.inner;
   CollectiveCost<K> c;
   c.algorithm = to_string(a).data();
-  c.protocol = to_string(Protocol::ll).data();
+  c.protocol = to_string(Protocol::simple).data();
   c.latency = let("T_latency", scope.read("base", k.base) + (n - 1) * scope.read("per_peer", k.per_peer));
   const auto moved = one ? (n - 1) * bytes : 2 * (n - 1) / n * bytes;
   c.bandwidth = let("T_bandwidth", moved / bus);

@@ -12,10 +12,16 @@ constexpr std::size_t index(Protocol p) { return static_cast<std::size_t>(p); }
 
 bool gathers(Operation o) { return o == Operation::all_gather || o == Operation::reduce_scatter; }
 
-// Steps of a ring: each moves 1/n of the vector to the neighbour. One-to-all operations pass the whole vector along the
-// chain in pieces.
+// Steps of a ring of n: each moves 1/n of the vector to the neighbour.
 double ring_steps(Operation o, double n) { return o == Operation::all_reduce ? 2 * (n - 1) : n - 1; }
-double ring_net_steps(Operation o, double nodes) { return o == Operation::all_reduce ? 2 * (nodes - 1) : nodes - 1; }
+
+// What the rings of one node carry out of it: one NIC a ring, and no more rings than the library builds.
+template <class K>
+BytesPerSecondT<K> ring_out(const Scope<K>& scope, const CollectiveTuning& t, const Placement& p, const Links<K>& l,
+                            Protocol protocol) {
+  const auto rings = min(scope.input("members per node", p.per_node()), scope.read("rings", t.net_rings));
+  return scope.read("net_share", t.ring[index(protocol)].net_share) * min(l.egress, rings * l.per_member);
+}
 
 // The start-up that has grown in when a rank's part is x: ramp · x / (x + x₀).
 template <class K>
@@ -41,39 +47,45 @@ CollectiveCost<K> total(SecondsT<K> latency, SecondsT<K> bandwidth, const char* 
   return c;
 }
 
-// T = base + ramp + s·hop + Σ over steps of what a transfer of n/p bytes takes beyond its hop [+ the rank's own part].
+// One piece of the vector at a time goes from neighbour to neighbour: the vector passes every link once.
+template <class K>
+CollectiveCost<K> chain(const Scope<K>& scope, const CollectiveTuning& t, BytesT<K> bytes, const Placement& p,
+                        const Links<K>& l, Protocol protocol) {
+  const RingConstants& c = t.ring[index(protocol)];
+  const double net_hops = p.one_node() ? 0 : p.nodes - 1;
+  const auto hop = l.inner_hop + scope.read("hop", c.hop);
+  auto latency = scope.read("base", c.base) + scope.input("hops in node", p.ranks - 1 - net_hops) * hop;
+  auto bus = scope.read("share", c.share) * l.inner;
+  if (!p.one_node()) {
+    bus = min(bus, ring_out(scope, t, p, l, protocol));
+    latency = latency + scope.input("hops between nodes", net_hops) * (scope.read("net_hop", c.net_hop) + l.hop);
+  }
+  return total<K>(latency, bytes / bus, "ring", to_string(protocol).data(), "chan2007collective");
+}
+
+// T = base + ramp + Σ over steps of max(hop, n/p / B), rounded [+ the rank's own part]. Between nodes a proxy moves the
+// data, and hops no longer hide behind transfers: Σ of hop + n/p / B.
 template <class K>
 CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operation o, BytesT<K> bytes,
                        const Placement& p, const Links<K>& l, Protocol protocol) {
   const RingConstants& c = t.ring[index(protocol)];
-  const double steps = ring_steps(o, p.ranks), net_steps = p.one_node() ? 0 : ring_net_steps(o, p.nodes);
+  const double steps = ring_steps(o, p.ranks), net_steps = p.one_node() ? 0 : ring_steps(o, p.nodes);
   const auto n = scope.input("p", static_cast<double>(p.ranks));
-  const auto hop = l.inner_hop + scope.read("hop", c.hop);
-  const auto start = scope.read("base", c.base);
+  const auto hop = let("hop", l.inner_hop + scope.read("hop above the link's", c.hop));
   const auto part = let("part", bytes / n);
-  auto bus = scope.read("share", c.share) * l.inner;
-  auto latency = start + grown(SecondsT<K>(scope.read("ramp", c.ramp)), BytesT<K>(part),
-                               BytesT<K>(scope.read("ramp_size", c.ramp_size)));
+  auto latency = scope.read("base", c.base) + grown(SecondsT<K>(scope.read("ramp", c.ramp)), BytesT<K>(part),
+                                                    BytesT<K>(scope.read("ramp_size", c.ramp_size)));
   latency = latency + scope.input("steps in node", steps - net_steps) * hop;
-  if (!p.one_node()) {
-    // One ring per NIC leaves a node, and no more than the library builds.
-    const auto rings = min(scope.input("members per node", p.per_node()), scope.read("rings", t.net_rings));
-    const auto out = scope.read("net_share", c.net_share) * min(l.egress, rings * l.per_member);
-    bus = min(bus, out);
-    const auto net_hop = scope.read("net_hop", c.net_hop) + l.hop;
-    latency = latency + scope.input("steps between nodes", net_steps) * net_hop;
+  auto bus = scope.read("share", c.share) * l.inner;
+  SecondsT<K> transfer{};
+  if (p.one_node()) {
+    const auto one = part / let("B_bus", bus);
+    transfer = scope.input("steps", steps) * (smooth_max(SecondsT<K>(hop), SecondsT<K>(one)) - hop);
+  } else {
+    bus = let("B_bus", min(bus, ring_out(scope, t, p, l, protocol)));
+    latency = latency + scope.input("steps between nodes", net_steps) * (scope.read("net_hop", c.net_hop) + l.hop);
+    transfer = scope.input("steps", steps) * part / bus;
   }
-  bus = let("B_bus", bus);
-  const bool chain = o == Operation::broadcast || o == Operation::reduce;
-  if (chain || !p.one_node()) {
-    // Hops do not hide: a chain of pieces (broadcast), or a proxy between nodes.
-    const auto moved = chain ? BytesT<K>(bytes) : BytesT<K>(scope.input("steps", steps) * part);
-    auto transfer = moved / bus;
-    if (gathers(o)) transfer = transfer + scope.read("copy", t.gather_copy) * part / l.inner;
-    return total<K>(latency, transfer, "ring", to_string(protocol).data(), "patarasuk2009");
-  }
-  const auto one = part / bus;
-  auto transfer = scope.input("steps", steps) * (smooth_max(SecondsT<K>(hop), SecondsT<K>(one)) - hop);
   if (gathers(o)) transfer = transfer + scope.read("copy", t.gather_copy) * part / l.inner;
   return total<K>(latency, transfer, "ring", to_string(protocol).data(), "patarasuk2009");
 }
@@ -164,7 +176,9 @@ CollectiveCost<K> library_cost(const Scope<K>& scope, const CollectiveTuning& t,
     case Algorithm::nvls_tree: return in_switch(scope, t, bytes, p, l, true);
     case Algorithm::collnet: return collnet(scope, t, bytes, p, l);
     case Algorithm::pat: return pat(scope, t, bytes, p, l);
-    default: return ring(scope, t, o, bytes, p, l, method.protocol);
+    default:
+      return o == Operation::broadcast || o == Operation::reduce ? chain(scope, t, bytes, p, l, method.protocol)
+                                                                 : ring(scope, t, o, bytes, p, l, method.protocol);
   }
 }
 

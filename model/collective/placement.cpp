@@ -42,11 +42,14 @@ BytesPerSecondT<K> achieved(const Scope<K>& scope, const Tier& tier) {
   return nominal * efficiency / scope.read("oversubscription_" + tier.name, *tier.oversubscription);
 }
 
-// Plain does not name anything: the names above would cost allocations.
-template <>
-BytesPerSecond achieved<Plain>(const Scope<Plain>&, const Tier& tier) {
+BytesPerSecond plain_bandwidth(const Tier& tier) {
   const auto b = tier.bandwidth.value * tier.efficiency.value;
   return tier.oversubscription ? b / tier.oversubscription->value : b;
+}
+// Plain names nothing: the names above would cost allocations.
+template <>
+BytesPerSecond achieved<Plain>(const Scope<Plain>&, const Tier& tier) {
+  return plain_bandwidth(tier);
 }
 
 }  // namespace
@@ -66,22 +69,21 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   l.inner = let("B_inner", l.inner);
   l.inner_hop = scope.read("hop_link", inner.latency);
   if (p.one_node()) return l;
-  // One member's share at tier t, seen from inside: members[t−1] of a domain leave it together, so a ring that crosses
-  // tier t once per domain is limited by members[t−1] · B_t; what limits is the least of these.
-  std::size_t narrowest = 1;
+  // members[t−1] of a domain leave it together. A ring crosses tier t once per domain, so what limits it is the least
+  // members[t−1] · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the least n/(n − m) · B_t.
+  std::size_t ring = 1, all = 1;
   for (std::size_t t = 2; t < p.tiers; ++t) {
-    const auto limit = [&](std::size_t i) {
-      const Tier& tier = network.tiers[i];
-      const double over = tier.oversubscription ? tier.oversubscription->value.si() : 1;
-      return p.members[i - 1] * tier.bandwidth.value.si() * tier.efficiency.value.si() / over;
-    };
-    if (limit(t) < limit(narrowest)) narrowest = t;
+    if (p.members[t - 1] * plain_bandwidth(network.tiers[t]) < p.members[ring - 1] * plain_bandwidth(network.tiers[ring]))
+      ring = t;
+    if (p.spread(t) * plain_bandwidth(network.tiers[t]) < p.spread(all) * plain_bandwidth(network.tiers[all])) all = t;
   }
-  const Tier& tier = network.tiers[narrowest];
-  const Tier& outermost = network.tiers[p.tiers - 1];
-  l.per_member = achieved(scope, tier);
-  l.egress = let("B_egress", scope.input("members per domain", p.members[narrowest - 1]) * l.per_member);
-  l.hop = scope.read("hop_net", outermost.latency);
+  const std::size_t outermost = p.tiers - 1;
+  l.per_member = achieved(scope, network.tiers[ring]);
+  l.egress = let("B_egress", scope.input("members per domain", p.members[ring - 1]) * l.per_member);
+  l.pair = outermost == ring ? l.per_member : achieved(scope, network.tiers[outermost]);
+  l.spread = let("B_spread", scope.input("n / (n - m)", p.spread(all)) *
+                                 (all == ring ? l.per_member : achieved(scope, network.tiers[all])));
+  l.hop = scope.read("hop_net", network.tiers[outermost].latency);
   return l;
 }
 

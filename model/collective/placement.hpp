@@ -18,6 +18,8 @@ struct Placement {
   double nodes = 1;                              // domains of the innermost tier: ceil(ranks / members[0])
   [[nodiscard]] bool one_node() const { return tiers == 1; }
   [[nodiscard]] double per_node() const { return members[0]; }
+  // Bytes for all ranks / bytes for those outside a domain of tier t − 1.
+  [[nodiscard]] double spread(std::size_t t) const { return ranks / (ranks - members[t - 1]); }
 };
 // InputError when the group is larger than the outermost tier or a size or stride is not positive.
 [[nodiscard]] Placement place(const Network& network, const Group& group);
@@ -27,8 +29,10 @@ template <class K>
 struct Links {
   BytesPerSecondT<K> inner;          // one member, inside the innermost tier, achieved by large messages
   BytesPerSecondT<K> inner_nominal;  // the same, nominal
-  BytesPerSecondT<K> per_member;     // one member, out of its node, at the narrowest tier that the group crosses
-  BytesPerSecondT<K> egress;         // all members of one node together
+  BytesPerSecondT<K> per_member;     // one member out of its node, in a ring that crosses each tier once per domain
+  BytesPerSecondT<K> egress;         // all members of the narrowest domain together, in such a ring
+  BytesPerSecondT<K> pair;           // one member to one in another domain of the outermost tier crossed
+  BytesPerSecondT<K> spread;         // one member's bytes for all others, its own included, over what leaves the node
   SecondsT<K> hop;                   // latency between nodes at the outermost tier crossed
   SecondsT<K> inner_hop;
 };

@@ -38,7 +38,8 @@ bool custom(Algorithm a) { return a == Algorithm::one_shot || a == Algorithm::tw
 bool runs(const Network& net, Operation o, const Placement& p, const Links<Plain>& l, Method m) {
   if (on_torus(net)) return m == Method{Algorithm::torus, Protocol::simple};
   const bool spread = o == Operation::all_to_all || o == Operation::send_recv;
-  if (!net.tuning) return m.protocol == Protocol::simple && !custom(m.algorithm) && alpha_beta_runs(o, p, m.algorithm);
+  if (!net.tuning)
+    return m.protocol == Protocol::simple && alpha_beta_runs(o, p, net.tiers[0].in_network_reduction, m.algorithm);
   if (m.algorithm == Algorithm::direct) return spread && m.protocol == Protocol::simple;
   if (custom(m.algorithm))
     return o == Operation::all_reduce && p.one_node() && net.tuning->one_shot && net.tuning->two_shot && m.protocol == Protocol::simple;
@@ -65,9 +66,11 @@ CollectiveCost<K> torus(const Scope<K>& scope, const Network& net, Operation o, 
   const Placement outer{.ranks = static_cast<int>(p.nodes), .tiers = 2, .members = {1, p.nodes}, .nodes = p.nodes};
   if (slice.size > 1 && o != Operation::send_recv)
     inside = torus_cost(scope, o, bytes, axes_of(tier, slice), link, l.inner_hop);
+  Links<K> twins = l;  // one member of each slice
+  twins.egress = l.per_member;
   const bool exchange = o == Operation::all_to_all || o == Operation::send_recv;
   const auto shard = exchange ? bytes : BytesT<K>(bytes / scope.input("m", p.per_node()));
-  across = alpha_beta_cost(scope, o, shard, outer, l, exchange ? Algorithm::direct : Algorithm::ring);
+  across = alpha_beta_cost(scope, o, shard, outer, twins, exchange ? Algorithm::direct : Algorithm::ring);
   across.latency = inside.latency + across.latency;
   across.bandwidth = inside.bandwidth + across.bandwidth;
   across.time = let("T", across.latency + across.bandwidth);

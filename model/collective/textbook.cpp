@@ -22,7 +22,7 @@ double core(ScalarT<K> p) {
 template <class K>
 Cost<K> fold(ScalarT<K> p, BytesT<K> n, Cost<K> inner) {
   if (core(p) == p.si()) return inner;
-  return Cost<K>{2, n, n} + inner;
+  return Cost<K>{2, 2 * n, n} + inner;
 }
 template <class K>
 ScalarT<K> core_ranks(ScalarT<K> p) {
@@ -109,6 +109,10 @@ Cost<K> two_shot_all_reduce(ScalarT<K> p, BytesT<K> n) {
   return {2, 2 * others(p, n), others(p, n)};
 }
 template <class K>
+Cost<K> in_network_all_reduce(ScalarT<K>, BytesT<K> n) {
+  return {2, n, {}};
+}
+template <class K>
 SecondsT<K> hierarchical_all_reduce(ScalarT<K> p, ScalarT<K> m, BytesT<K> n, const Link<K>& inner,
                                     const Link<K>& outer) {
   const auto scatter = let("T_reduce_scatter", ring_reduce_scatter(m, n).time(inner));
@@ -155,6 +159,7 @@ NAPKIN_INSTANTIATE(rabenseifner_all_reduce)
 NAPKIN_INSTANTIATE(double_tree_all_reduce)
 NAPKIN_INSTANTIATE(one_shot_all_reduce)
 NAPKIN_INSTANTIATE(two_shot_all_reduce)
+NAPKIN_INSTANTIATE(in_network_all_reduce)
 NAPKIN_INSTANTIATE(pairwise_all_to_all)
 NAPKIN_INSTANTIATE(bruck_all_to_all)
 NAPKIN_INSTANTIATE(all_reduce_bound)

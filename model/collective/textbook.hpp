@@ -67,6 +67,8 @@ template <class K> Cost<K> double_tree_all_reduce(ScalarT<K> p, BytesT<K> n);
 template <class K> Cost<K> one_shot_all_reduce(ScalarT<K> p, BytesT<K> n);
 // Direct reduce-scatter, direct all-gather: two rounds, 2(p−1)/p · n.
 template <class K> Cost<K> two_shot_all_reduce(ScalarT<K> p, BytesT<K> n);
+// The switch reduces and multicasts: every rank sends its vector once and receives the result once.
+template <class K> Cost<K> in_network_all_reduce(ScalarT<K> p, BytesT<K> n);
 // m ranks inside (link `inner`), p/m outside (link `outer`): reduce-scatter inside, all-reduce of the shard n/m outside,
 // all-gather inside; each a ring. Equal links give the bandwidth of the flat ring in fewer rounds.
 template <class K>

@@ -65,7 +65,9 @@ CollectiveCost<K> torus_cost(const Scope<K>& scope, Operation o, BytesT<K> bytes
     c.time = let("T", c.latency + c.bandwidth, "austin2025scaling");
     return c;
   };
-  if (o == Operation::send_recv) return done(hop, bytes / link);
+  if (o == Operation::send_recv)
+    return done(scope.input("hops", hops) * hop,
+                bytes / (scope.input("ports", static_cast<double>(axes.count)) * link));
   if (o == Operation::all_to_all) {
     double load = 0;
     for (const Axis& a : axes) load = std::max(load, all_to_all_load(a));

@@ -213,7 +213,7 @@ std::string text_of(const Value& v) {
 }
 
 // ---- Document -----------------------------------------------------------------------------------------------------
-Document Document::read(const std::string& path) {
+std::string read_text(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const auto status = fs::status(path, error);
@@ -232,8 +232,10 @@ Document Document::read(const std::string& path) {
       throw InputError(one_line(path) + ": is larger than 64 MiB; this is no file for napkin");
   }
   if (in.bad()) throw InputError(one_line(path) + ": cannot be read");
-  return parse(text, path);
+  return text;
 }
+
+Document Document::read(const std::string& path) { return parse(read_text(path), path); }
 
 Document Document::parse(std::string_view text, std::string name) { return parse_line(text, std::move(name), 1); }
 

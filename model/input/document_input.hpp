@@ -88,6 +88,12 @@ class Field {
   friend class Document;
 };
 
+// Text for a one-line message: control characters become '?', long text is cut.
+[[nodiscard]] std::string one_line(std::string_view s, std::size_t limit = 300);
+
+// The bytes of a file; InputError when it is missing, a folder, or larger than 64 MiB.
+[[nodiscard]] std::string read_text(const std::string& path);
+
 // "bandwith" → "bandwidth" when one of `known` is close enough, else empty.
 [[nodiscard]] std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
 

@@ -29,8 +29,6 @@ struct Document::Impl {
 
 // "file:line"
 [[nodiscard]] std::string location(const std::string& name, std::size_t line);
-// Text for a one-line message: control characters become '?', long text is cut.
-[[nodiscard]] std::string one_line(std::string_view s, std::size_t limit = 300);
 // The JSON text of a value; NaN and the infinities as the literals they were.
 [[nodiscard]] std::string text_of(const Value& v);
 

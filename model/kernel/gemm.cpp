@@ -42,11 +42,13 @@ Tiling choose_tiling(const GemmConstants& constants, const PlainGemm& g) {
     for (double split = 1; split <= max_split; split *= 2) {
       const double compute = round_up(tiles * split / g.units) * (tile_time / split + wave);
       const double memory = (g.bytes + (split > 1 ? split * partial_sums : 0)) / g.memory_rate;
-      const double time =
-          smooth_max(Seconds::si(compute), Seconds::si(memory)).si() + (split > 1 ? split_time : 0);
-      if (time < least) {
-        least = time;
-        best = {static_cast<double>(rows), static_cast<double>(columns), split};
+      const double extra = split > 1 ? split_time : 0;
+      if (std::max(compute, memory) + extra < least) {  // the rounded maximum is no smaller
+        const double time = smooth_max(Seconds::si(compute), Seconds::si(memory)).si() + extra;
+        if (time < least) {
+          least = time;
+          best = {static_cast<double>(rows), static_cast<double>(columns), split};
+        }
       }
       if (tiles * split >= g.units) break;  // every unit has work: splitting k further only adds traffic
     }

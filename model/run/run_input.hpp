@@ -18,6 +18,7 @@ namespace napkin {
 struct RunRequest {
   std::string id;
   std::shared_ptr<const Architecture> model;
+  std::string model_json;  // how the model was named: JSON text of a string or an object
   std::optional<std::string> hardware, framework, precision;
   std::optional<int> year;
   std::optional<std::int64_t> gpus, gpus_per_node, sequence;

@@ -137,6 +137,7 @@ RunRequest read_run_record(const Field& record) {
   if (const auto f = record.find("global_batch")) r.batch = Batch{.sequences = f->integer(1, max_tokens), .tokens = 0};
   r.micro_batch = whole(record, "micro_batch", 1, max_degree);
   r.model = std::make_shared<const Architecture>(read_record_model(record["model"], r.sequence.value_or(0)));
+  r.model_json = record["model"].raw();
   if (const auto f = record.find("layout")) read_layout(*f, r);
   read_recompute(record, r);
   read_bytes(record, r);

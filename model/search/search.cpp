@@ -39,7 +39,7 @@ void insert(std::vector<RankedLayout>& best, const RankedLayout& c, std::size_t 
 class BlockSearch {
  public:
   BlockSearch(const Problem& p, BlockResult& r)
-      : p_(p), r_(r), capacity_(p.job.hardware->accelerator.capacity.value), evaluator_(p.job, Scope<Plain>()) {}
+      : p_(p), r_(r), capacity_((1 - p.margin) * p.job.hardware->accelerator.capacity.value), evaluator_(p.job, Scope<Plain>()) {}
 
   // Assigns the axes from `axis` on, one after the other.
   void descend(Layout l, std::size_t axis) {

@@ -18,6 +18,7 @@ struct Problem {
   Job job;
   Space space;
   std::size_t keep = 10;      // best layouts to return
+  double margin = 1 - fits_below;  // share of capacity a layout must leave free
 };
 
 struct RankedLayout {

@@ -64,8 +64,8 @@ struct Family {
   bool router_bias = false, expert_bias = false;
   bool mamba_inner_norms = false;
   bool mixer_only = false;   // layers are one mixer, without feed-forward
-  bool dense_beside_moe = false;  // a dense feed-forward runs beside the experts
   int layer_extra = 0;       // learned scalars per layer
+  bool mtp_copies = false;   // checkpoints store embedding and head once more per multi-token-prediction module
 };
 
 // The family of a model_type, else of an architecture name; null when neither is known.

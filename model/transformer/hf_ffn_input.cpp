@@ -17,6 +17,10 @@ bool listed(const Field& list, int layer) {
 }
 
 int dense_width(const Config& c, const Family& f, const Shape& s) {
+  // Granite's hybrids without experts keep the shared feed-forward alone.
+  if (const auto w = c.find({"shared_intermediate_size"}); w && !has_experts(c)) {
+    if (const auto width = w->integer(0, max_width); width > 0) return int(width);
+  }
   if (const auto w = c.find({"dense_intermediate_size", "intermediate_size_mlp"})) return int(w->integer(1, max_width));
   if (const auto w = c.find({"intermediate_size", "ffn_dim", "ffn_hidden_size", "n_inner", "ffn_config.ffn_hidden_size"})) {
     const int width = int(w->integer(f.ffn_halved ? 2 : 1, max_width));
@@ -98,10 +102,15 @@ bool is_moe_layer(const Config& c, int layer, int layers) {
   return moe;
 }
 
-Ffn read_dense(const Config& c, const Family& f, const Shape& s) {
+Ffn read_form(const Config& c, const Family& f) {
   Ffn d;
   d.gated = is_gated(c, f);
   d.activation = activation(c, f);
+  return d;
+}
+
+Ffn read_dense(const Config& c, const Family& f, const Shape& s) {
+  Ffn d = read_form(c, f);
   d.bias = (s.bias & part::ffn) != 0;
   d.width = dense_width(c, f, s);
   return d;

@@ -74,12 +74,9 @@ std::vector<Field> expanded(const Field& groups) {
   return all;
 }
 
-// Which attention layers see a window. `full_every` 0: all of them.
+// Which attention layers see a window: all of them where nothing says otherwise.
 Mixer windowed_or_full(const Config& c, const Family& f, int layer, std::int64_t window) {
   if (window == 0) return Mixer::full;
-  if (const auto pattern = c.find({"hybrid_layer_pattern"})) {  // 1 = windowed
-    return c.per_layer({"hybrid_layer_pattern"}, layer, 0, 1) == 1 ? Mixer::windowed : Mixer::full;
-  }
   const auto pattern = c.find({"sliding_window_pattern", "_sliding_window_pattern", "layer_group_size"});
   if (pattern && pattern->is(Field::Type::string)) {  // "LLLG"
     const std::string letters = pattern->string();
@@ -100,8 +97,8 @@ Mixer chunked_or_full(const Config& c, const Family& f, int layer) {
   if (rope && !rope->elements().empty()) {
     return c.per_layer({"no_rope_layers"}, layer, 0, 1) == 1 ? Mixer::chunked : Mixer::full;
   }
-  const int every = c.integer_or({"no_rope_layer_interval"}, f.full_every, 1, max_layers);
-  return (layer + 1) % every == 0 ? Mixer::full : Mixer::chunked;
+  const int every = c.integer_or({"no_rope_layer_interval"}, f.full_every, 0, max_layers);
+  return every > 0 && (layer + 1) % every == 0 ? Mixer::full : Mixer::chunked;
 }
 
 Mixer mixer_of(const Config& c, const Family& f, int layer, std::int64_t window) {
@@ -120,6 +117,9 @@ Mixer mixer_of(const Config& c, const Family& f, int layer, std::int64_t window)
   }
   if (const auto every = c.find({"full_attention_interval"})) {
     return (layer + 1) % int(every->integer(1, max_layers)) == 0 ? Mixer::full : Mixer::linear;
+  }
+  if (const auto windowed = c.per_layer({"hybrid_layer_pattern"}, layer, 0, 1)) {
+    return *windowed == 1 ? Mixer::windowed : Mixer::full;
   }
   if (c.find({"attention_chunk_size"})) return chunked_or_full(c, f, layer);
   return windowed_or_full(c, f, layer, window);
@@ -165,10 +165,11 @@ Mamba read_mamba(const Config& c, const Family& f, const Shape& s) {
   m.conv = c.integer_or({"mamba_d_conv", "conv_kernel"}, 4, 1, 1024);
   m.conv_bias = c.flag_or({"mamba_conv_bias", "use_conv_bias"}, true);
   m.proj_bias = (s.bias & part::mamba) != 0;
-  m.inner_norms = f.mamba_inner_norms;
+  m.inner_norms = c.flag_or({"mamba_inner_layernorms"}, f.mamba_inner_norms);
   const auto expand = c.find({"mamba_expand", "expand"});
-  const auto width = c.find({"mamba_intermediate_size"});
-  double inner = width ? double(width->integer(1, max_width)) : expand ? expand->number() * s.hidden : 2.0 * s.hidden;
+  const auto width = f.mixer_only ? c.find({"intermediate_size"}) : std::nullopt;
+  double inner = width    ? double(width->integer(1, max_width))
+                 : expand ? expand->number() * s.hidden : 2.0 * s.hidden;
   if (const auto heads = c.find({"mamba_n_heads", "mamba_num_heads", "num_heads"})) {
     m.heads = int(heads->integer(1, max_heads));
     m.groups = c.integer_or({"mamba_n_groups", "n_groups"}, 1, 1, max_heads);
@@ -202,6 +203,7 @@ LinearAttention read_linear(const Config& c, const Shape& s) {
     return l;
   }
   l.key_heads = l.value_heads = c.integer("number of attention heads", {"num_attention_heads"}, 1, max_heads);
+  if (s.hidden < l.value_heads) c.text().fail("the hidden size is below the number of heads");
   l.key_head_dim = l.value_head_dim = c.integer_or({"head_dim"}, s.hidden / l.value_heads, 1, max_width);
   return l;
 }

@@ -31,7 +31,10 @@ constexpr std::string_view harmless[] = {
     "is_decoder", "summary_type", "summary_use_proj", "summary_activation", "summary_first_dropout",
     "summary_proj_to_labels", "classifier_dropout", "finetuning_task", "problem_type", "chunk_size", "time_step_limit",
     "time_step_min", "time_step_max", "time_step_floor", "time_step_scale", "time_step_init_scheme", "dt_min", "dt_max",
-    "mamba_chunk_size", "rescale_prenorm_residual", "rescale_layer", "mamba_ssm_dtype", "mamba_ssm_cache_dtype",
+    "mamba_chunk_size", "use_mixed_mlp_moe", "ff_factor", "norm_head",
+    "shared_moe_mode", "mlp_intermediate_size", "cla_share_factor", "dense_list", "moe_capacity", "moe_gate",
+    "order_of_interleaved_layers", "layer_switch", "use_gated_activation", "use_parallel_block",
+    "use_parallel_embedding", "moe_shared_expert_overlap", "moe_drop_tokens", "moe_min_capacity", "rescale_prenorm_residual", "rescale_layer", "mamba_ssm_dtype", "mamba_ssm_cache_dtype",
     "swiglu_limit", "swiglu_alpha", "router_jitter_noise", "input_jitter_noise", "jitter_eps", "z_loss_weight",
     "scale_emb", "scale_depth", "dim_model_base", "mup_enabled", "max_window_layers", "use_mrope", "original_rope",
     "partial_rotary_factor", "rotary_dim", "position_embedding_type", "pos_emb_type", "interpolate_factor",
@@ -48,6 +51,11 @@ constexpr std::string_view harmless[] = {
     "moe_gate_type", "router_dtype", "moe_router_dtype", "hybrid_block_size", "attention_chunk_size", "window_size_for_sdpa",
     "for_llm_class", "image_size", "tp_size", "dp_size", "load_from_hf", "use_embedding_sharing"};
 
+// Dimensions of layers that this model turned out not to have; where it has them, they were read.
+constexpr std::string_view of_absent_layers[] = {"intermediate_size", "intermediate_size_mlp", "dense_intermediate_size",
+                                                 "num_attention_heads", "num_key_value_heads", "head_dim",
+                                                 "attn_config", "ffn_config"};
+
 // Families of such members by how their names begin, end, or what they hold.
 constexpr std::string_view harmless_begins[] = {"rope_", "rotary_", "image_", "video_", "vision_", "audio_", "summary_",
                                                 "init_", "use_flash", "suppress_", "forced_", "encoder_no_", "remove_",
@@ -59,6 +67,24 @@ constexpr std::string_view harmless_ends[] = {"_token_id", "_token_index", "_pdr
                                               "_scaling", "_prob", "_method", "_dtype", "_implementation", "_coef", "_token",
                                               "_tokens", "_factor", "_multiplier", "_noise", "_norm_eps", "_range", "_fp32",
                                               "_version", "_jitter", "_tau", "_interleave", "_id", "_ids", "_path"};
+// Mechanisms by the member that turns them on.
+struct Mechanism {
+  std::string_view member, name;
+};
+constexpr Mechanism mechanisms[] = {
+    {"sparse_attention_config", "block-sparse attention with an index branch"},
+    {"hidden_size_per_layer_input", "per-layer embeddings"},
+    {"num_kv_shared_layers", "layers that reuse the keys and values of earlier ones"},
+    {"use_cla", "cross-layer attention (keys and values shared between layers)"},
+    {"cross_attention_layers", "cross-attention layers"},
+    {"hc_mult", "hyper-connections"},
+    {"compress_ratios", "compressed attention"},
+    {"linear_attn_config", "Kimi delta attention"},
+    {"use_double_wide_mlp", "feed-forwards twice as wide on some layers"},
+    {"altup_num_inputs", "alternating updates (AltUp)"},
+    {"zero_expert_num", "zero-computation experts"},
+};
+
 // A member with one of these in its name shapes the model.
 constexpr std::string_view structural[] = {"expert", "moe",   "mamba", "ssm",  "lora",  "altup",  "laurel", "per_layer",
                                            "shared", "cross", "conv",  "index", "hyper", "head",  "_dim",   "layers",
@@ -69,6 +95,7 @@ bool is_harmless(std::string_view name) {
   const auto begins = [&](std::string_view s) { return name.starts_with(s); };
   const auto ends = [&](std::string_view s) { return name.ends_with(s); };
   return std::find(std::begin(harmless), std::end(harmless), name) != std::end(harmless) ||
+         std::find(std::begin(of_absent_layers), std::end(of_absent_layers), name) != std::end(of_absent_layers) ||
          std::any_of(std::begin(harmless_begins), std::end(harmless_begins), begins) ||
          std::any_of(std::begin(harmless_ends), std::end(harmless_ends), ends);
 }
@@ -84,6 +111,9 @@ void judge_unread(const Config& c, bool family_is_known) {
   std::string ignored;
   for (const auto& [name, field] : c.unread()) {
     if (is_harmless(name)) continue;
+    for (const Mechanism& m : mechanisms) {
+      if (name == m.member) field.fail("asks for " + std::string(m.name) + ", which is not supported");
+    }
     if (!family_is_known || is_structural(name)) {
       field.fail("the member \"" + name + "\" names a mechanism that is not supported for model_type \"" +
                  c.model_type() + "\"");

@@ -10,16 +10,20 @@ namespace {
 double kv_heads_per_rank(const Attention& at, int tp) { return std::max(1.0, static_cast<double>(at.kv_heads) / tp); }
 
 // Context parallelism: each rank's keys and values visit the others in cp − 1 hops (liu2023ring); on the way back their
-// gradients travel too.
+// gradients travel too. Each hop rescales the fp32 partial output (`out` elements), and backward adds to fp32 dQ, dK, dV.
 template <class K>
-void ring(OperatorBuilder<K>& b, BytesT<K> kv_block) {
+void ring(OperatorBuilder<K>& b, BytesT<K> kv_block, ScalarT<K> out) {
   if (b.shard.cp == 1) return;
+  const auto hops = let("hops", b.cps - 1);
   auto& o = b.collective("ring_kv", Axis::cp, Operation::send_recv, Operation::send_recv, kv_block);
-  o.rounds = b.cps - 1;
-  o.backward_rounds = 2 * (b.cps - 1);
+  o.rounds = hops;
+  o.backward_rounds = 2 * hops;
+  const BytesT<K> merge = hops * out * (8 * byte + b.e);
+  b.elementwise("ring_merge", merge, merge + hops * kv_block * (8 * byte + b.e) / b.e);
 }
 
-// The core: softmax(QKᵀ)V. With context parallelism a rank computes 1/cp of the (balanced) causal pairs.
+// The core: softmax(QKᵀ)V. With context parallelism a rank works on cp pairs of blocks of s/cp tokens, each worth a causal
+// block once the causal halves are balanced (zig-zag order): 1/cp of the pairs, at the efficiency of the shorter block.
 template <class K>
 void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, ScalarT<K> heads, ScalarT<K> kv_heads,
           ScalarT<K> key_width, ScalarT<K> value_width) {
@@ -28,8 +32,9 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
   o.kind = Operator<K>::Kind::attention;
   const std::int64_t span = at.window != 0 && at.chunk != 0 ? std::min(at.window, at.chunk)
                                                             : std::max(at.window, at.chunk);
-  o.attention = {b.batch,      b.sequence, b.sequence, heads / b.cps, kv_heads / b.cps, key_width,
-                 value_width, true,       span};
+  const auto block = b.shard.cp > 1 ? let("s_block", b.sequence / b.cps) : b.sequence;
+  o.attention = {b.shard.cp > 1 ? b.batch * b.cps : b.batch, block, block, heads, kv_heads, key_width, value_width, true,
+                 span};
   o.rerun = o.drops = recompute_core_attention;
   if (b.shard.fused_attention) {
     o.saved = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)
@@ -58,7 +63,7 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   if (a.position == Position::rope)
     b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
   const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
-  ring(b, kv_bytes);
+  ring(b, kv_bytes, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e);
   core(b, a, at, heads, kv, d, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
@@ -92,7 +97,7 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
   b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank).rerun = recompute_mla_up;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
   b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
-  ring(b, b.tokens * heads * (key + dv) * b.e);
+  ring(b, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;

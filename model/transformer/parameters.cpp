@@ -161,7 +161,7 @@ struct LayerCounter {
   static double matrices(const Ffn& f) { return f.gated ? 3 : 2; }
 
   S dense(const Ffn& f) const {
-    const S w = num("ffn", f.width);
+    const S w = num("f", f.width);
     Sum<K> n;
     n.add(matrices(f) * h * w);
     n.add_if(f.bias, [&] { return (matrices(f) - 1) * w + h; });
@@ -170,7 +170,7 @@ struct LayerCounter {
 
   // One expert reads and writes `latent` columns, the model width where there is none.
   S expert(const Ffn& f, const Moe& m) const {
-    const S width = m.latent > 0 ? num("latent", m.latent) : h, w = num("ffn_expert", m.ffn);
+    const S width = m.latent > 0 ? num("latent", m.latent) : h, w = num("f_expert", m.ffn);
     Sum<K> n;
     n.add(matrices(f) * width * w);
     n.add_if(m.expert_bias, [&] { return (matrices(f) - 1) * w + width; });
@@ -179,7 +179,7 @@ struct LayerCounter {
 
   S shared(const Ffn& f, const Moe& m) const {
     Sum<K> n;
-    n.add(matrices(f) * h * num("ffn_shared", m.shared_ffn));
+    n.add(matrices(f) * h * num("f_shared", m.shared_ffn));
     n.add_if(m.shared_gate, [&] { return h; });
     return n.value();
   }
@@ -278,7 +278,7 @@ ParameterCount<K> count_parameters(const Scope<K>& s, const Architecture& a) {
   // 2. What stands outside the layers.
   const double vectors = norm_vectors(a.norm);
   const int outer_norms = int(a.final_norm) + int(a.embedding_norm);
-  norms.add_if(vectors > 0 && outer_norms > 0, [&] { return outer_norms * vectors * h; });
+  norms.add_if(vectors > 0 && outer_norms > 0, [&] { return (outer_norms * vectors) * h; });
   other.add_if(projected, [&] { return 2 * width * h; });
   other.add_if(a.extra_parameters > 0, [&] { return s.input("extra", double(a.extra_parameters)); });
   Sum<K> head;
@@ -286,7 +286,7 @@ ParameterCount<K> count_parameters(const Scope<K>& s, const Architecture& a) {
   head.add_if(a.head_bias, [&] { return vocab; });
 
   n.embedding = let("embedding", vocab * width);
-  if (a.learned_positions > 0) n.positions = let("positions", s.input("positions", double(a.learned_positions)) * h);
+  if (a.learned_positions > 0) n.positions = let("positions", s.input("rows", double(a.learned_positions)) * h);
   n.mixer = let("mixer", mixer.value());
   n.dense_ffn = let("dense_ffn", dense.value());
   n.routed = let("routed_experts", routed.value());
@@ -306,7 +306,7 @@ ParameterCount<K> count_parameters(const Scope<K>& s, const Architecture& a) {
   total.add_if(!routed.empty(), [&] { return n.routed; });
   active.add_if(!routed.empty(), [&] { return n.routed_active; });
   n.total = let("total", total.value());
-  n.active = let("active", active.value());
+  n.active = routed.empty() ? n.total : let("active", active.value());
 
   // 4. deepseek-ai2024v3 §2.2: a module joins two normed streams by a 2h → h projection, repeats a layer, norms again.
   if (a.mtp_layers > 0) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/input_error.hpp"
 #include "model/text.hpp"
@@ -40,6 +41,14 @@ Rules moe_rules(double n) {
   if (n < 20e9) return {128'256, n < 4e9, 512, 64, 4, 64, ratio, 0.2, 0.6, 64, 64, 8};
   if (n < 400e9) return {128'256, false, 1024, 128, 8, 64, ratio, 0.2, 0.6, 64, 128, 8};
   return {128'256, false, 1024, 128, 8, 64, ratio, 0.2, 0.6, 64, 256, 8};
+}
+
+// "100B", "1.5T".
+std::string size_text(double n) {
+  for (const auto& [unit, suffix] : {std::pair{1e12, "T"}, std::pair{1e9, "B"}}) {
+    if (n >= unit) return format_count(n / unit) + suffix;
+  }
+  return format_count(n / 1e6) + "M";
 }
 
 int kv_heads(int heads) {
@@ -115,7 +124,7 @@ Architecture synthesise(double n, const Rules& r, const std::string& kind) {
   Architecture a = *std::move(found);
   const LayerKind& k = a.kinds[0];
   const auto total = double(parameters(a).total);
-  a.name = kind + "-" + format_count(n);
+  a.name = size_text(n) + " " + kind;
   a.origin = "synthesised for " + format_count(n) + " parameters";
   a.assumptions = {
       "shape: " + std::to_string(a.depth()) + " layers, hidden " + format_count(double(a.hidden)) + ", " +

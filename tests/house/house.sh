@@ -11,17 +11,14 @@ fail() {
   exit 1
 }
 code() { find "$@" -name '*.cpp' -o -name '*.hpp' | sort; }
-# A file's lines as FILE:LINE:TEXT with // comments removed.
-without_comments() { sed -E 's#(^|[^:])//.*#\1#' "$1" | awk -v file="$1" '{print file ":" NR ":" $0}'; }
+# The code below folders as FILE:LINE:TEXT with // comments removed.
+without_comments() { code "$@" | xargs awk '{sub(/(^|[^:])\/\/.*/, ""); print FILENAME ":" FNR ":" $0}'; }
 
 # model/ and hardware/ read no files, print nothing, know no JSON and start no threads, except *_input.cpp.
 io() {
-  local found=''
-  while IFS= read -r file; do
-    [[ $file == *_input.cpp ]] && continue
-    found+=$(without_comments "$file" | grep -E \
-      '#include *[<"](nlohmann|CLI|fstream|iostream|ostream|cstdio|stdio|filesystem|thread|mutex|future|atomic|unistd)|(^|[^a-z_])(printf|fprintf|fopen|system)\(|std::(cout|cerr|clog|[io]?fstream|filesystem)|fmt::print' || true)
-  done < <(code model hardware)
+  local found
+  found=$(without_comments model hardware | grep -vE '^[^:]*_input\.cpp:' | grep -E \
+    '#include *[<"](nlohmann|CLI|fstream|iostream|ostream|cstdio|stdio|filesystem|thread|mutex|future|atomic|unistd)|(^|[^a-z_])(printf|fprintf|fopen|system)\(|std::(cout|cerr|clog|[io]?fstream|filesystem)|fmt::print' || true)
   [[ -z $found ]] || fail "input, output, JSON or threads outside *_input.cpp:"$'\n'"$found"
 }
 
@@ -32,41 +29,51 @@ keys() {
     grep -qE "^@[a-z]+\{$key,$" docs/references.bib || missing+="$key: $(grep -rlw -- "$key" model hardware cli | tr '\n' ' ')"$'\n'
   done < <(code model hardware cli | xargs sed -E 's#https?://[^ ")]*##g' |
     grep -oE '(^|[^A-Za-z0-9_./-])[a-z][a-z-]+(19|20)[0-9]{2}[a-z0-9]*' | grep -oE '[a-z][a-z-]+(19|20)[0-9]{2}[a-z0-9]*' | sort -u)
+  local twice
+  twice=$(grep -oE '^@[a-z]+\{[^,]+' docs/references.bib | sed 's/.*{//' | sort | uniq -d)
+  [[ -z $twice ]] || fail "twice in docs/references.bib: $twice"
   [[ -z $missing ]] || fail "cited, but not in docs/references.bib:"$'\n'"$missing"
 }
 
 # What differs between frameworks and machines is data: no such name in a condition.
 names() {
-  local found='' file
+  local found
   local list='megatron|torchtitan|nanotron|maxtext|deepspeed|nemo|pytorch|colossalai|axlearn|vllm|sglang|tensorrt'
   list+='|v100|a100|a800|h20|h100|h200|h800|b200|b300|gh200|gb200|gb300|l40s?|rtx|mi250x?|mi300x?|mi325x?|mi355x?|tpu|trainium|gaudi'
   list+='|nvidia|amd|ampere|hopper|blackwell'
-  while IFS= read -r file; do
-    found+=$(without_comments "$file" | grep -E '(^|[^a-z_])(if|switch|case|while)([^a-z_]|$)|==|!=|\?|contains\(|starts_with\(' |
-      grep -iE "(^|[^a-z0-9])($list)([^a-z]|\$)" | grep -v '#include' || true)
-  done < <(code model hardware cli)
+  found=$(without_comments model hardware cli |
+    grep -E ':.*((^|[^a-z_])(if|switch|case|while)([^a-z_]|$)|==|!=|\?|contains\(|starts_with\()' |
+    grep -iE ":[0-9]+:.*(^|[^a-z0-9])($list)([^a-z]|\$)" | grep -v '#include' || true)
   [[ -z $found ]] || fail "a framework's or machine's name in a condition:"$'\n'"$found"
 }
 
-# Includes go down only; rooms of one floor do not know each other. Kernel and collective own the shapes they price;
-# transformer's operators are made of them.
+# Includes go down only; rooms of one floor do not know each other.
 direction() {
-  local -A floor=([model]=0 [model/input]=1 [hardware]=2 [model/frameworks]=3 [model/kernel]=4 [model/collective]=4
-    [model/pipeline]=4 [model/transformer]=5 [model/memory]=6 [model/step]=7 [model/search]=8 [model/reliability]=8
-    [model/serving]=8 [calibrate]=9 [cli]=10)
-  local found='' line file room target
-  room_of() {
-    local path=${1%/*}
-    while [[ -z ${floor[$path]:-} && $path == */* ]]; do path=${path%/*}; done
-    echo "$path"
-  }
-  while IFS= read -r line; do
-    file=${line%%:*}
-    room=$(room_of "$file")
-    target=$(room_of "$(sed -E 's/.*#include "([^"]+)".*/\1/' <<<"$line")")
-    [[ -n ${floor[$room]:-} ]] || fail "$file: the room $room has no floor in tests/house/house.sh"
-    [[ $target == "$room" || (-n ${floor[$target]:-} && ${floor[$target]} -lt ${floor[$room]}) ]] || found+="$line"$'\n'
-  done < <(code model hardware cli | xargs grep -nE '^ *#include "')
+  local found
+  found=$(code model hardware cli | xargs grep -nE '^ *#include "' | awk '
+    BEGIN {
+      split("model model/input hardware,model/frameworks model/transformer " \
+            "model/kernel,model/collective,model/pipeline,model/memory model/step model/search,model/reliability,model/serving model/run " \
+            "calibrate cli", floors, " ")
+      for (i in floors) {
+        n = split(floors[i], rooms, ",")
+        for (k = 1; k <= n; ++k) floor[rooms[k]] = i + 0
+      }
+    }
+    function room_of(path) {
+      do sub(/\/?[^\/]*$/, "", path); while (path != "" && !(path in floor))
+      return path
+    }
+    {
+      file = substr($0, 1, index($0, ":") - 1)
+      split($0, quoted, "\"")
+      from = room_of(file)
+      to = room_of(quoted[2])
+      folder = file
+      sub(/\/[^\/]*$/, "", folder)
+      if (from == "model" && folder != "model") print $0 "   (which floor is " folder " on? tests/house/house.sh)"
+      else if (to == "" || (to != from && floor[to] >= floor[from])) print
+    }')
   [[ -z $found ]] || fail "an include goes up or across:"$'\n'"$found"
 }
 

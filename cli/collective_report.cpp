@@ -1,0 +1,199 @@
+#include "cli/collective_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/explain.hpp"
+#include "model/collective/measures.hpp"
+#include "model/collective/placement.hpp"
+#include "model/text.hpp"
+
+namespace napkin::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr Bytes smallest = 8 * byte, largest = 64 * GiB;  // where crossovers are looked for
+
+std::string name(Method m) { return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol)); }
+
+struct Bandwidths {
+  BytesPerSecond alg, bus;
+};
+Bandwidths bandwidths(const CollectiveQuestion& q, Bytes bytes, Seconds time) {
+  if (!(time > Seconds())) return {};
+  return {bytes / time, bus_factor(q.operation, q.group.size) * bytes / time};
+}
+
+Json cost_json(const CollectiveQuestion& q, Bytes bytes, const CollectiveCost<Plain>& c) {
+  const auto b = bandwidths(q, bytes, c.time);
+  return {{"algorithm", c.algorithm},
+          {"protocol", c.protocol},
+          {"time_s", c.time.si()},
+          {"latency_s", c.latency.si()},
+          {"bandwidth_s", c.bandwidth.si()},
+          {"algbw_bytes_per_s", b.alg.si()},
+          {"busbw_bytes_per_s", b.bus.si()}};
+}
+
+CollectiveCost<Plain> answer(const CollectiveQuestion& q, Bytes bytes) {
+  const Scope<Plain> plain_scope;
+  return q.method ? collective_cost(plain_scope, q.network, q.operation, bytes, q.group, *q.method)
+                  : collective_cost(plain_scope, q.network, q.operation, bytes, q.group);
+}
+
+Method answering(const CollectiveQuestion& q, const std::vector<Candidate>& all) {
+  if (q.method) return *q.method;
+  for (const Candidate& c : all)
+    if (c.chosen) return c.method;
+  return {};
+}
+
+std::string remark(const CollectiveQuestion& q, const Candidate& c) {
+  if (q.method && *q.method == c.method) return c.chosen ? "asked for, and the choice" : "asked for";
+  if (c.chosen) return "chosen";
+  if (!c.automatic) return "on request";
+  return c.left ? "left behind by the library" : "";
+}
+
+std::string derivation(const CollectiveQuestion& q, Json* json) {
+  Derivation d;
+  const Scope<Traced> scope(d);
+  const auto bytes = scope.input("n", q.bytes, "--bytes");
+  const auto c = q.method ? collective_cost(scope, q.network, q.operation, bytes, q.group, *q.method)
+                          : collective_cost(scope, q.network, q.operation, bytes, q.group);
+  if (json != nullptr) *json = explain_json(c.time.why());
+  return explain(c.time.why());
+}
+
+std::string title(const CollectiveQuestion& q) {
+  const Placement p = place(q.network, q.group);
+  std::string where = p.one_node() ? fmt::format("in one {} domain", q.network.tiers[0].name)
+                                   : fmt::format("{} in each of {} domains of {}", format_count(p.per_node()),
+                                                 format_count(p.nodes), q.network.tiers[0].name);
+  return fmt::format("{} over {} ranks{} of {}: {}", to_string(q.operation), format_count(q.group.size),
+                     q.group.stride > 1 ? fmt::format(", every {}th", q.group.stride) : "", q.machine, where);
+}
+
+std::vector<std::string> notes(const CollectiveQuestion& q, const std::vector<Candidate>& all) {
+  std::vector<std::string> out;
+  out.push_back(fmt::format("a rank sends at least {}; no algorithm is faster than {} (nominal links, no latency)",
+                            format(bytes_sent(q.operation, q.bytes, q.group.size)),
+                            format(lower_bound(q.network, q.operation, q.bytes, q.group))));
+  for (const auto& c : crossovers(q.network, q.operation, q.group, smallest, largest))
+    out.push_back(fmt::format("above {}: {} instead of {}", format(c.bytes), name(c.above), name(c.below)));
+  if (const auto b = latency_bound_below(q.network, q.operation, q.group, answering(q, all), byte, largest))
+    out.push_back(fmt::format("{} is bound by latency below {}", name(answering(q, all)), format(*b)));
+  if (q.measured) {
+    const auto b = bandwidths(q, q.bytes, *q.measured);
+    out.push_back(fmt::format("measured {}: algbw {}, busbw {}, {:.3g} x the prediction", format(*q.measured),
+                              format(b.alg), format(b.bus), double(*q.measured / answer(q, q.bytes).time)));
+  }
+  if (q.tie) {
+    const auto at = tie(q.network, q.operation, q.group, q.tie->first, q.tie->second, smallest, largest);
+    out.push_back(at ? fmt::format("{} and {} tie at {}", name(q.tie->first), name(q.tie->second), format(*at))
+                     : fmt::format("{} and {} do not tie between {} and {}", name(q.tie->first), name(q.tie->second),
+                                   format(smallest), format(largest)));
+  }
+  out.push_back("groups of the same shape run at the same time, each member with its own share of the NICs");
+  return out;
+}
+
+std::string one_size_json(const CollectiveQuestion& q) {
+  const auto all = candidates(q.network, q.operation, q.bytes, q.group);
+  const Placement p = place(q.network, q.group);
+  Json j{{"operation", to_string(q.operation)},
+         {"bytes", q.bytes.si()},
+         {"ranks", q.group.size},
+         {"stride", q.group.stride},
+         {"machine", q.machine},
+         {"placement", {{"per_node", p.per_node()}, {"nodes", p.nodes}, {"tiers", p.tiers}}},
+         {"chosen", cost_json(q, q.bytes, answer(q, q.bytes))},
+         {"sent_bytes", bytes_sent(q.operation, q.bytes, q.group.size).si()},
+         {"sent_bytes_many_ranks", bytes_sent_by_many(q.operation, q.bytes).si()},
+         {"lower_bound_s", lower_bound(q.network, q.operation, q.bytes, q.group).si()},
+         {"candidates", Json::array()},
+         {"crossovers", Json::array()}};
+  for (const Candidate& c : all) {
+    Json row = cost_json(q, q.bytes, c.cost);
+    if (q.network.tuning) {
+      row["library_estimate_s"] = c.estimate.si();
+      row["payload_share"] = q.network.tuning->ring[static_cast<std::size_t>(c.method.protocol)].net_share.value.si();
+    }
+    row["chosen"] = c.chosen;
+    row["left_behind"] = c.left;
+    row["on_request"] = !c.automatic;
+    j["candidates"].push_back(std::move(row));
+  }
+  for (const auto& c : crossovers(q.network, q.operation, q.group, smallest, largest))
+    j["crossovers"].push_back({{"bytes", c.bytes.si()}, {"below", name(c.below)}, {"above", name(c.above)}});
+  if (const auto b = latency_bound_below(q.network, q.operation, q.group, answering(q, all), byte, largest))
+    j["latency_bound_below_bytes"] = b->si();
+  if (q.measured) {
+    const auto b = bandwidths(q, q.bytes, *q.measured);
+    j["measured"] = {{"time_s", q.measured->si()}, {"algbw_bytes_per_s", b.alg.si()}, {"busbw_bytes_per_s", b.bus.si()}};
+  }
+  if (q.tie)
+    if (const auto at = tie(q.network, q.operation, q.group, q.tie->first, q.tie->second, smallest, largest))
+      j["tie_bytes"] = at->si();
+  if (q.explain) {
+    Json steps;
+    (void)derivation(q, &steps);
+    j["derivation"] = std::move(steps);
+  }
+  return j.dump(2) + "\n";
+}
+
+std::string one_size(const CollectiveQuestion& q, OutputFormat format_) {
+  if (format_ == OutputFormat::json) return one_size_json(q);
+  const auto all = candidates(q.network, q.operation, q.bytes, q.group);
+  Table t;
+  t.title = fmt::format("{}, {}", title(q), format(q.bytes));
+  t.columns = {{"algorithm", false}, {"protocol", false}, {"time"},  {"latency"}, {"bandwidth"},
+               {"algbw"},            {"busbw"},           {"library"}, {"", false}};
+  for (const Candidate& c : all) {
+    const auto b = bandwidths(q, q.bytes, c.cost.time);
+    t.rows.push_back({c.cost.algorithm, c.cost.protocol, format(c.cost.time), format(c.cost.latency),
+                      format(c.cost.bandwidth), format(b.alg), format(b.bus),
+                      c.estimate > Seconds() ? format(c.estimate) : "", remark(q, c)});
+  }
+  t.notes = q.group.size > 1 ? notes(q, all) : std::vector<std::string>{"one rank is free"};
+  std::string out = render(t, format_);
+  if (q.explain && format_ != OutputFormat::csv) out += "\n" + derivation(q, nullptr);
+  return out;
+}
+
+std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
+  Json rows = Json::array();
+  Table t;
+  t.title = title(q);
+  t.columns = {{"bytes"}, {"algorithm", false}, {"protocol", false}, {"time"}, {"latency"}, {"bandwidth"}, {"algbw"},
+               {"busbw"}, {"bound"}};
+  for (const Bytes bytes : q.sweep) {
+    const auto c = answer(q, bytes);
+    const auto b = bandwidths(q, bytes, c.time);
+    const auto bound = lower_bound(q.network, q.operation, bytes, q.group);
+    Json row = cost_json(q, bytes, c);
+    row["bytes"] = bytes.si();
+    row["lower_bound_s"] = bound.si();
+    rows.push_back(std::move(row));
+    t.rows.push_back({format_ == OutputFormat::csv ? fmt::format("{}", bytes.si()) : format_count(bytes.si()),
+                      c.algorithm, c.protocol, format(c.time), format(c.latency), format(c.bandwidth), format(b.alg),
+                      format(b.bus), format(bound)});
+  }
+  if (format_ != OutputFormat::json) return render(t, format_);
+  return Json{{"operation", to_string(q.operation)}, {"ranks", q.group.size}, {"machine", q.machine},
+              {"sweep", std::move(rows)}}
+             .dump(2) +
+         "\n";
+}
+
+}  // namespace
+
+std::string collective_report(const CollectiveQuestion& q, OutputFormat format_) {
+  return q.sweep.empty() ? one_size(q, format_) : swept(q, format_);
+}
+
+}  // namespace napkin::cli

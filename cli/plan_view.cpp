@@ -1,0 +1,176 @@
+#include "cli/plan_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/prediction_view.hpp"
+#include "model/text.hpp"
+
+namespace napkin::cli {
+namespace {
+
+Run with_layout(const Run& base, const Layout& l) {
+  Run run = base;
+  run.layout = l;
+  return run;
+}
+
+Bytes capacity_of(const Run& run) { return run.hardware->accelerator.capacity.value; }
+
+double tokens_per_gpu(const Run& run, const StepCost<Plain>& step) {
+  return static_cast<double>(run.job.batch) * static_cast<double>(run.job.sequence) / step.time.si() /
+         static_cast<double>(run.job.gpus);
+}
+
+// MFU from the step: the same quotient that predict() derives.
+double mfu_of(const Run& run, const StepCost<Plain>& step) {
+  const auto flops = training_flops_per_token(Scope<Plain>(), *run.model, run.job.sequence, run.convention).total;
+  const auto peak = run.hardware->accelerator.peak[static_cast<std::size_t>(run.job.precision.gemm)]->value;
+  return double(flops * PerSecond::si(tokens_per_gpu(run, step)) / peak);
+}
+
+// The term that grew most from `a` to `b`.
+std::string largest_loss(const StepCost<Plain>& a, const StepCost<Plain>& b) {
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < term_count; ++i)
+    if (b.terms[i] - a.terms[i] > b.terms[most] - a.terms[most]) most = i;
+  return fmt::format("{} +{}", term_names[most], format(b.terms[most] - a.terms[most]));
+}
+
+std::string axis_value(LayoutAxis axis, std::int64_t v) {
+  if (axis == LayoutAxis::recompute) return std::string(to_string(static_cast<Recompute>(v)));
+  if (axis == LayoutAxis::sp) return v != 0 ? "on" : "off";
+  return std::to_string(v);
+}
+
+}  // namespace
+
+Table ranking_table(const Run& base, const Outcome& o) {
+  Table t;
+  t.title = fmt::format("{} on {} × {}, {} sequences of {} a step, {}, framework {}", base.model->name,
+                        format_count(static_cast<double>(base.job.gpus)), base.hardware->accelerator.title,
+                        format_count(static_cast<double>(base.job.batch)),
+                        format_count(static_cast<double>(base.job.sequence)), base.job.precision.name,
+                        base.profile->name);
+  t.columns = {{"rank", true}, {"layout", false},     {"step", true}, {"tokens/s/GPU", true},
+               {"MFU", true},  {"GiB per GPU", true}, {"memory", false}, {"why", false}};
+  for (std::size_t i = 0; i < o.best.size(); ++i) {
+    const RankedLayout& c = o.best[i];
+    const Run run = with_layout(base, c.layout);
+    t.rows.push_back({std::to_string(i + 1), describe(c.layout), format(c.cost.time),
+                      fmt::format("{:.1f}", tokens_per_gpu(run, c.cost)),
+                      fmt::format("{:.1f} %", 100 * mfu_of(run, c.cost)),
+                      fmt::format("{:.1f}", double(c.cost.memory.device / GiB)),
+                      std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(run, c.cost)});
+  }
+  return t;
+}
+
+Table alternatives_table(const Run& base, const Outcome& o) {
+  Table t;
+  t.title = "Why this one: the best layout with another choice";
+  t.columns = {{"instead of", false}, {"take", false}, {"best layout then", false}, {"step", true}, {"slower", true},
+               {"mostly", false}};
+  const RankedLayout& winner = o.best.front();
+  for (std::size_t a = 0; a < axis_count; ++a) {
+    const auto axis = static_cast<LayoutAxis>(a);
+    if (axis == LayoutAxis::micro_batch || axis == LayoutAxis::etp) continue;
+    const std::int64_t mine = get_axis(winner.layout, axis);
+    const std::pair<const std::int64_t, RankedLayout>* next = nullptr;
+    for (const auto& entry : o.best_by_axis[a])
+      if (entry.first != mine && (next == nullptr || better(entry.second, next->second))) next = &entry;
+    if (next == nullptr) continue;
+    t.rows.push_back({fmt::format("{} {}", axis_names[a], axis_value(axis, mine)), axis_value(axis, next->first),
+                      describe(next->second.layout), format(next->second.cost.time),
+                      fmt::format("{:.1f} %", 100 * (double(next->second.cost.time / winner.cost.time) - 1)),
+                      largest_loss(winner.cost, next->second.cost)});
+  }
+  for (const std::string& a : base.assumptions) t.notes.push_back("Assumed: " + a);
+  return t;
+}
+
+Table dropped_table(const Outcome& o) {
+  Table t;
+  t.title = "Layouts dropped";
+  t.columns = {{"rule", false}, {"layouts", true}};
+  for (std::size_t i = 0; i < o.dropped.size(); ++i)
+    if (o.dropped[i] > 0) t.rows.push_back({std::string(rules()[i].name), format_count(static_cast<double>(o.dropped[i]))});
+  t.rows.push_back({"fits in memory", format_count(static_cast<double>(o.searched - o.feasible))});
+  return t;
+}
+
+std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies) {
+  if (!o.closest) {
+    // No layout passed the rules: name the one that took the most.
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < o.dropped.size(); ++i)
+      if (o.dropped[i] > o.dropped[most]) most = i;
+    if (o.dropped.empty() || o.dropped[most] == 0) return "No layout is left: the limits given exclude every one.\n";
+    return fmt::format("No layout is valid on {} GPUs: \"{}\" [{}] dropped {} of them.\n", base.job.gpus,
+                       rules()[most].name, rules()[most].source, o.dropped[most]);
+  }
+  const StageMemory<Plain>& m = o.closest->cost.memory;
+  std::string s = fmt::format("No layout of {} fits: the smallest needs {} of {} per GPU{}, most of it {}: {}.\n",
+                              base.model->name, format_gib(m.device), format_gib(capacity_of(base)),
+                              m.device > capacity_of(base)
+                                  ? fmt::format(" ({} too many)", format_gib(m.device - capacity_of(base)))
+                                  : std::string(" (inside the margin)"),
+                              dominant_term(m), describe(o.closest->layout));
+  if (m.device <= capacity_of(base)) s += "It does fit without the margin: --margin 0 ranks such layouts.\n";
+  s += "What would make it fit:\n";
+  s += fmt::format("  an accelerator with {} usable\n", format_gib(m.device));
+  for (const Remedy& r : remedies)
+    s += r.kind == Remedy::Kind::more_gpus
+             ? fmt::format("  {} GPUs: {} in {}\n", format_count(static_cast<double>(r.value)),
+                           describe(r.layout.layout), format_gib(r.layout.cost.memory.device))
+             : fmt::format("  sequences of {} tokens: {} in {}\n", format_count(static_cast<double>(r.value)),
+                           describe(r.layout.layout), format_gib(r.layout.cost.memory.device));
+  return s;
+}
+
+nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
+                                 const std::vector<Remedy>& remedies, double elapsed_s) {
+  nlohmann::ordered_json j;
+  j["schema"] = 1;
+  j["layouts"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < o.best.size(); ++i) {
+    const RankedLayout& c = o.best[i];
+    const Run run = with_layout(base, c.layout);
+    auto& breakdown = j["layouts"].emplace_back(nlohmann::ordered_json{
+        {"rank", i + 1},
+        {"run", run_record_json(request, run)},
+        {"step_time_s", c.cost.time.si()},
+        {"tokens_per_s_per_gpu", tokens_per_gpu(run, c.cost)},
+        {"mfu", mfu_of(run, c.cost)},
+        {"memory", memory_json(c.cost.memory, capacity_of(base))},
+        {"reason", reason(run, c.cost)}})["breakdown_s"];
+    for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = c.cost.terms[t].si();
+  }
+  j["searched"] = o.searched;
+  j["pruned"] = 0;
+  j["feasible"] = o.feasible;
+  auto& dropped = j["dropped"];
+  for (std::size_t i = 0; i < o.dropped.size(); ++i) dropped[std::string(rules()[i].name)] = o.dropped[i];
+  dropped["fits in memory"] = o.searched - o.feasible;
+  j["elapsed_s"] = elapsed_s;
+  j["mfu_convention"] = to_string(base.convention);
+  j["assumptions"] = base.assumptions;
+  if (o.why == Outcome::Why::infeasible) {
+    auto& why = j["infeasible"];
+    why["message"] = infeasible_text(base, o, remedies);
+    if (o.closest) {
+      why["closest"] = {{"layout", layout_json(o.closest->layout)},
+                        {"memory", memory_json(o.closest->cost.memory, capacity_of(base))},
+                        {"dominant_term", dominant_term(o.closest->cost.memory)}};
+      for (const Remedy& r : remedies)
+        why["remedies"].push_back({{r.kind == Remedy::Kind::more_gpus ? "gpus" : "seq_len", r.value},
+                                   {"layout", layout_json(r.layout.layout)},
+                                   {"device_bytes", r.layout.cost.memory.device.si()}});
+    }
+  }
+  return j;
+}
+
+}  // namespace napkin::cli

@@ -1,0 +1,24 @@
+// The outcome of a search as tables and as JSON (keys: docs/json.md).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cli/table.hpp"
+#include "model/run/run_input.hpp"
+#include "model/search/advice.hpp"
+
+namespace napkin::cli {
+
+// `base` is the resolved job; its layout is replaced by each candidate's.
+[[nodiscard]] Table ranking_table(const Run& base, const Outcome& o);
+// What the best layout with a different choice on one axis would cost, and why.
+[[nodiscard]] Table alternatives_table(const Run& base, const Outcome& o);
+[[nodiscard]] Table dropped_table(const Outcome& o);
+// Nothing fits: the closest layout, by how much, and what would make it fit.
+[[nodiscard]] std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies);
+
+[[nodiscard]] nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
+                                               const std::vector<Remedy>& remedies, double elapsed_s);
+
+}  // namespace napkin::cli

@@ -1,0 +1,45 @@
+#include "model/collective/expert_exchange.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/collective/placement.hpp"
+
+namespace napkin {
+
+double distinct_places(double n, double k) { return n * (1 - std::pow(1 - 1 / n, k)); }
+
+template <class K>
+ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, const Group& group, const Routing& r,
+                                     BytesT<K> bytes_per_token) {
+  ExchangeCost<K> c;
+  const Placement p = place(net, group);
+  if (p.ranks == 1) return c;
+  const auto l = links(scope, net, p);
+  const auto tokens = scope.input("tokens", r.tokens * r.imbalance);
+  const double nodes = p.nodes, m = p.per_node(), n = p.ranks;
+  double reached = distinct_places(nodes, r.top_k);  // nodes, its own included
+  if (r.node_limit > 0) reached = std::min(reached, r.node_limit);
+  const double remote = r.remote_nodes >= 0 ? r.remote_nodes : reached * (nodes - 1) / nodes;
+  c.nodes = nodes;
+  c.remote_nodes = p.one_node() ? 0 : remote;
+  // Ranks that get the token; inside a node all but the one where it entered are forwarded to.
+  const double ranks = r.once_per_rank ? distinct_places(n, r.top_k) : r.top_k;
+  c.bytes_inside = let("bytes_inside", scope.input("ranks inside", ranks * (m - 1) / m) * tokens * bytes_per_token);
+  c.inside = let("T_inside", c.bytes_inside / l.inner);
+  auto latency = l.inner_hop;
+  if (!p.one_node()) {
+    c.bytes_across = let("bytes_across", scope.input("remote nodes", remote) * tokens * bytes_per_token, "deepep2025");
+    c.across = let("T_across", c.bytes_across / l.pair);
+    latency = latency + l.hop;
+  }
+  c.time = let("T", latency + max(c.across, c.inside));
+  return c;
+}
+
+template ExchangeCost<Plain> expert_exchange_cost(const Scope<Plain>&, const Network&, const Group&, const Routing&,
+                                                  Bytes);
+template ExchangeCost<Traced> expert_exchange_cost(const Scope<Traced>&, const Network&, const Group&, const Routing&,
+                                                   BytesT<Traced>);
+
+}  // namespace napkin

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "calibrate/fit/kernel_fit.hpp"
+#include "hardware/hardware_input.hpp"
+
+using namespace napkin;
+using namespace napkin::fit;
+
+namespace {
+
+// Times of `truth` with 3 % noise, every tenth sample an outlier twice to four times as slow.
+std::vector<KernelSample> synthetic_gemms(const Accelerator& truth) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, 0.03);
+  std::uniform_real_distribution<double> outlier(2, 4);
+  std::vector<KernelSample> out;
+  for (const double m : {1.0, 16.0, 128.0, 512.0, 1024.0, 4096.0, 8192.0})
+    for (const double n : {1024.0, 4096.0, 7168.0, 16384.0})
+      for (const double k : {1024.0, 2048.0, 5120.0, 8192.0, 16384.0}) {
+        KernelSample s;
+        s.gemm = {m, n, k};
+        s.shape = std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
+        s.seconds = predict(truth, s, Regime::burst) * std::exp(noise(random));
+        if (out.size() % 10 == 9) s.seconds *= outlier(random);
+        out.push_back(s);
+      }
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE("fit") {
+  TEST_CASE("known GEMM constants come back through noise and outliers") {
+    auto truth = read_hardware("h100-sxm").accelerator;
+    const auto bf16 = static_cast<std::size_t>(Format::bf16);
+    truth.gemm.rate[bf16]->burst->value = 0.7;
+    truth.gemm.memory_fraction.value = 0.9;
+    truth.gemm.floor.value = 4 * us;
+    truth.gemm.wave.value = 1 * us;
+    truth.gemm.split.value = 3 * us;
+    auto fitted = read_hardware("h100-sxm").accelerator;
+    const auto fit = fit_gemm(fitted, synthetic_gemms(truth), {});
+    CHECK(fit.value("rate") == doctest::Approx(0.7).epsilon(0.02));
+    CHECK(fit.value("memory_fraction") == doctest::Approx(0.9).epsilon(0.04));
+    CHECK(fit.value("floor") == doctest::Approx(4e-6).epsilon(0.15));
+    CHECK(fit.value("wave") == doctest::Approx(1e-6).epsilon(0.35));
+    CHECK(fit.value("split") == doctest::Approx(3e-6).epsilon(0.25));
+    CHECK(fitted.gemm.rate[bf16]->burst->value.si() == fit.value("rate"));
+    CHECK(fit.held_out.n > 40);
+    CHECK(fit.held_out.median < 0.04);
+    for (const auto& p : fit.parameters) {
+      CAPTURE(p.name);
+      CHECK(p.standard_error > 0);
+      CHECK_FALSE(p.at_bound);
+    }
+  }
+
+  TEST_CASE("known attention constants come back") {
+    auto truth = read_hardware("h200-sxm").accelerator;
+    const auto a = truth;
+    auto& c = truth.attention["cudnn"];
+    c.by_head_dim[128].forward.value = 0.6;
+    c.half_keys.value = 200;
+    c.floor.value = 6 * us;
+    std::mt19937 random(3);
+    std::normal_distribution<double> noise(0, 0.02);
+    std::vector<KernelSample> samples;
+    for (const double b : {1.0, 4.0, 16.0})
+      for (const double s : {256.0, 512.0, 1024.0, 2048.0, 8192.0})
+        for (const double h : {8.0, 32.0}) {
+          KernelSample x;
+          x.kind = KernelSample::Kind::attention;
+          x.kernel = "cudnn";
+          x.attention = {b, s, s, h, h, 128, 128};
+          x.shape = std::to_string(b * 1e6 + s * 10 + h);
+          x.seconds = predict(truth, x, Regime::burst) * std::exp(noise(random));
+          samples.push_back(x);
+        }
+    auto fitted = a;
+    const auto fit = fit_attention(fitted, samples, {.held_out = 0.2});
+    CHECK(fit.value("rate 128") == doctest::Approx(0.6).epsilon(0.03));
+    CHECK(fit.value("half_keys") == doctest::Approx(200).epsilon(0.25));
+    CHECK(fit.value("floor") == doctest::Approx(6e-6).epsilon(0.15));
+    CHECK(check(fitted, samples, Regime::burst).median < 0.04);
+  }
+
+  TEST_CASE("a rate stays physical: the bound holds it and is marked") {
+    const Model line = [](const std::vector<double>& v, std::size_t i) { return static_cast<double>(i + 1) / v[0]; };
+    const auto fit = robust_fit({{"fraction", 0.5, 0.1, 1}}, line, {0.5, 1.0, 1.5, 2.0}, std::vector<bool>(4, false));
+    CHECK(fit.value("fraction") == doctest::Approx(1));
+    CHECK(fit.parameters.front().at_bound);
+  }
+
+  TEST_CASE("what cannot be fitted is refused") {
+    const Model one = [](const std::vector<double>& v, std::size_t) { return v[0]; };
+    CHECK_THROWS_AS((void)robust_fit({}, one, {1}, {false}), std::invalid_argument);
+    CHECK_THROWS_AS((void)robust_fit({{"a"}}, one, {0.0}, {false}), std::invalid_argument);
+    CHECK_THROWS_AS((void)robust_fit({{"a"}}, one, {1.0}, {true}), std::invalid_argument);
+    CHECK_THROWS_AS((void)robust_fit({{"a"}}, one, {1.0}, {}), std::invalid_argument);
+    auto a = read_hardware("h200-sxm").accelerator;
+    CHECK_THROWS_AS((void)fit_gemm(a, {}, {}), std::invalid_argument);
+  }
+
+  TEST_CASE("percentiles interpolate; the held-out share is what was asked for") {
+    CHECK(percentile({4, 1, 3, 2}, 0.5) == 2.5);
+    CHECK(percentile({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 0.9) == 10);
+    const auto r = residual_of({-0.2, 0.1, 0.4});
+    CHECK(r.median == doctest::Approx(0.2));
+    CHECK(r.bias == doctest::Approx(0.1));
+    int held = 0;
+    for (int i = 0; i < 10000; ++i) held += is_held_out("1x" + std::to_string(i) + "x4096", 0.2) ? 1 : 0;
+    CHECK(held > 1850);
+    CHECK(held < 2150);
+  }
+}
