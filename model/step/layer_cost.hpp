@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "model/collective/collective.hpp"
+#include "model/kernel/kernel.hpp"
 #include "model/step/layout.hpp"
 #include "model/transformer/operators.hpp"
 
