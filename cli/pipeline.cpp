@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -18,7 +20,7 @@
 #include "model/pipeline/stage_costs.hpp"
 #include "model/text.hpp"
 #include "model/transformer/model_input.hpp"
-#include "model/transformer/stack_flops.hpp"
+#include "model/pipeline/stack_flops.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -106,6 +108,9 @@ std::vector<StageCost> written_stages(const Options& o, const StageCost& base, i
 
 PipelineProgram program_of(const Options& o, Answer& a) {
   if (!o.file.empty()) {
+    if (o.stages != 0 || o.micro_batches != 0) {
+      throw InputError("--file says how many ranks and micro-batches there are; leave --stages and --micro-batches out");
+    }
     a.name = o.file;
     return read_program(Document::read(o.file));
   }
@@ -118,7 +123,7 @@ PipelineProgram program_of(const Options& o, Answer& a) {
                                  fmt::join(known, ", "), close.empty() ? "" : fmt::format(" (did you mean {}?)", close)));
   }
   a.name = to_string(*a.schedule);
-  if (o.stages == 0 || o.micro_batches == 0) throw InputError("write --stages and --micro-batches, or --file");
+  if (o.stages == 0 || o.micro_batches == 0) throw InputError("write both --stages and --micro-batches, or --file");
   return build_program(*a.schedule, {o.stages, o.micro_batches, o.chunks, o.group});
 }
 
@@ -216,8 +221,10 @@ Table summary(const Answer& a) {
     row("bubble, own clock", format(t.span - t.ideal), "longest rank from its first start to its last end, - ideal");
   }
   if (a.closed) {
-    const double off = a.closed->makespan / t.makespan - 1.0 == 0.0 ? 0 : double(a.closed->makespan / t.makespan) - 1;
-    row("closed form", format(a.closed->makespan), std::abs(off) < 1e-9 ? "exact" : fmt::format("{:+.2f} %", 100 * off));
+    constexpr double rounding = 1e-9;
+    const double off = double(a.closed->makespan / t.makespan) - 1;
+    row("closed form", format(a.closed->makespan),
+        std::abs(off) < rounding ? "exact" : fmt::format("{:+.2f} % of the makespan", 100 * off));
   }
   row("peak activations", number(peak(a)), "micro-batches of an average rank");
   if (a.boundary) row("message", format(*a.boundary), "bf16 activations of one micro-batch");
@@ -327,7 +334,7 @@ void add_pipeline(CLI::App& app, Session&) {
   command->add_option("--schedule", o->schedule,
                       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe, dualpipe-v or looped-bfs");
   command->add_option("--file", o->file, "A hand-written schedule (JSON) instead of a named one");
-  command->add_option("--stages", o->stages, "Pipeline ranks");
+  command->add_option("--stages", o->stages, "Pipeline ranks: the PP of a layout");
   command->add_option("--micro-batches", o->micro_batches, "Micro-batches a step");
   command->add_option("--chunks", o->chunks, "Stages a rank holds (interleaved and looped schedules)");
   command->add_option("--group", o->group, "Interleaved: micro-batches a chunk takes in a row (default: the stages)");

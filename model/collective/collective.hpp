@@ -8,10 +8,10 @@
 
 #include "hardware/hardware.hpp"
 #include "model/constant.hpp"
+#include "model/transformer/shapes.hpp"
 
 namespace napkin {
 
-enum class Operation : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, send_recv };
 [[nodiscard]] std::string_view to_string(Operation o);
 
 // A process group in the rank order of the cluster: members are first, first + stride, first + 2·stride, ...

@@ -6,6 +6,7 @@
 
 #include "hardware/hardware.hpp"
 #include "model/constant.hpp"
+#include "model/transformer/shapes.hpp"
 
 namespace napkin {
 
@@ -20,13 +21,6 @@ struct KernelCost {
   BytesT<K> bytes{};  // to and from device memory
 };
 
-// C[m,n] += A[m,k]·B[k,n], `count` of them in one kernel (batched or grouped; 1 for a plain GEMM).
-template <class K>
-struct GemmShape {
-  ScalarT<K> m, n, k;
-  ScalarT<K> count = 1;
-};
-
 // time = floor + min over tiles and split-k of smooth_max(compute, memory), waves quantised on the units
 // (the form and its constants: model/kernel/gemm.cpp). `input` is the format multiplied, `input_bytes` and
 // `output_bytes` the bytes of an element read and written. A format the machine lacks falls to no other: InputError;
@@ -36,17 +30,6 @@ template <class K>
                                       double output_bytes, const GemmShape<K>& shape, Regime regime);
 [[nodiscard]] bool has_format(const Accelerator& a, Format f);
 
-// One attention call over `batch` sequences. Causal: the queries are the last of the keys' sequence, each sees itself and
-// the keys before it; `window` limits them to the nearest ones. A balanced share of a sequence (context parallelism) is
-// the whole sequence with a share of the heads: the pairs are the same.
-template <class K>
-struct AttentionShape {
-  ScalarT<K> batch, queries, keys;  // sequence lengths on this rank
-  ScalarT<K> heads, kv_heads;
-  ScalarT<K> head_dim, v_head_dim;
-  bool causal = true;
-  std::int64_t window = 0;  // 0 = none
-};
 // `kernel` names an entry of Accelerator::attention ("fa2", "fa3", "cudnn", ...) or "unfused" (scores materialised: two
 // batched GEMMs and a memory-bound softmax). Backward of a fused kernel recomputes the scores: 2.5 × the forward FLOPs
 // (dao2022flashattention).

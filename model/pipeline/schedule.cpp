@@ -70,6 +70,8 @@ int chunks_of(Schedule s, int asked) {
 
 namespace {
 
+constexpr double most_cells = 2e7;  // stage × micro-batch: 1 GB of timeline
+
 [[noreturn]] void refuse(Schedule s, const std::string& what) {
   throw InputError("schedule " + std::string(to_string(s)) + ": " + what);
 }
@@ -99,6 +101,10 @@ PipelineProgram build_program(Schedule s, const ScheduleShape& asked) {
   if (shape.chunks < 1) refuse(s, std::to_string(shape.chunks) + " chunks; write at least 1");
   shape.chunks = chunks_of(s, shape.chunks);
   const std::int64_t p = shape.ranks, m = shape.micro_batches;
+  if (const double cells = static_cast<double>(p) * shape.chunks * static_cast<double>(m); cells > most_cells) {
+    refuse(s, std::to_string(p) + " stages, " + std::to_string(shape.chunks) + " chunks and " + std::to_string(m) +
+                  " micro-batches are more operations than can be run one by one; write fewer micro-batches");
+  }
   if (s == Schedule::dualpipe && p % 2 != 0) {
     refuse(s, "needs an even number of ranks to run in both directions, not " + std::to_string(p));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <stdexcept>
 
 namespace napkin {
@@ -28,7 +29,7 @@ class Sweep {
   std::vector<double> forward_end_, backward_end_;  // [stage][micro-batch], arrived at its consumer
   std::vector<std::size_t> position_;               // [rank]
   std::vector<double> free_at_;                     // [rank]
-  std::vector<std::int32_t> ready_;
+  std::deque<std::int32_t> ready_;  // first in, first out: a rank that waits its turn finds more to do
   std::vector<char> queued_;
 
  public:
@@ -62,14 +63,14 @@ class Sweep {
     }
     forward_end_.assign(stages * m_, not_yet);
     backward_end_.assign(stages * m_, not_yet);
-    for (int r = program.ranks; r-- > 0;) ready_.push_back(r);
+    for (int r = 0; r < program.ranks; ++r) ready_.push_back(r);
   }
 
   // Runs to the end, or until every rank waits. `spans` may be null.
   void run(std::vector<std::vector<Span>>* spans, std::vector<RankUse>* use) {
     while (!ready_.empty()) {
-      const std::int32_t rank = ready_.back();
-      ready_.pop_back();
+      const std::int32_t rank = ready_.front();
+      ready_.pop_front();
       queued_[static_cast<std::size_t>(rank)] = 0;
       advance(rank, spans, use);
     }

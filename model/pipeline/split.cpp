@@ -160,7 +160,7 @@ std::string layout_string(const Split& split) {
     const bool ends = i + same == stages.size();
     // "(tt|)*3" brings its own bars, so the last of a run at the end stands outside.
     const std::size_t folded = ends ? same - 1 : same;
-    if (folded >= 2) {
+    if (folded >= 3) {
       layout += '(' + stages[i] + "|)*" + std::to_string(folded);
       if (ends) layout += stages[i];
     } else {
@@ -172,6 +172,8 @@ std::string layout_string(const Split& split) {
 }
 
 namespace {
+
+constexpr std::size_t longest_layout = 1000000;  // characters, written out
 
 [[noreturn]] void refuse_layout(const std::string& layout, const std::string& why) {
   throw InputError("layout \"" + layout + "\": " + why);
@@ -201,8 +203,9 @@ std::string unfolded(const std::string& layout, const std::string& part, bool in
     } else if (std::string("EtmL|").find(c) == std::string::npos) {
       refuse_layout(layout, std::string("'") + c + "' is none of E (embedding), t (layer), m (MTP), L (loss), |");
     }
-    for (int n = times_at(part, at); n > 0; --n) text += unit;
-    if (text.size() > 1000000) refuse_layout(layout, "far more layers than any model has");
+    const auto times = static_cast<std::size_t>(times_at(part, at));
+    if (text.size() + times * unit.size() > longest_layout) refuse_layout(layout, "far more layers than any model has");
+    for (std::size_t n = 0; n < times; ++n) text += unit;
   }
   return text;
 }

@@ -16,7 +16,10 @@ int key_value_heads(const Config& c, const Family& f, int heads) {
   const auto given = c.find({"num_key_value_heads", "n_head_kv", "multi_query_group_num", "attn_config.kv_n_heads",
                              "num_kv_heads", "n_kv_heads"});
   if (flagged && !modern) return multi_query ? 1 : heads;
-  if (const auto type = c.find({"attn_config.attn_type"}); type && type->string() == "multiquery_attention") return 1;
+  if (const auto type = c.find({"attn_config.attn_type", "attention_head_type"})) {
+    const std::string name = type->string();
+    if (name == "multiquery_attention" || name == "multiquery") return 1;
+  }
   if (!given || !grouped) return heads;
   const int kv = int(given->integer(1, max_heads));
   if (heads % kv != 0) {

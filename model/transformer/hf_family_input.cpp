@@ -71,7 +71,7 @@ constexpr Family families[] = {
     {.types = "mpt", .tied = true, .norm = Norm::layernorm_no_bias, .position = Position::learned,
      .default_positions = 2048, .gated = false, .activation = Activation::gelu,
      .bias_flags = {{{"no_bias", all_linear, true}}}, .qk_norm_kind = QkNorm::full_width},
-    {.types = "falcon RefinedWebModel RefinedWeb", .tied = true, .norm = Norm::layernorm,
+    {.types = "falcon RefinedWebModel", .tied = true, .norm = Norm::layernorm,
      .parallel = ParallelBlock::by_flags, .gated = false, .activation = Activation::gelu,
      .bias_flags = {{{"bias", all_linear}}}, .multi_query = true},
     {.types = "persimmon", .norm = Norm::layernorm, .gated = false, .activation = Activation::squared_relu,
@@ -87,7 +87,7 @@ constexpr Family families[] = {
     {.types = "chatglm", .bias = all_linear,
      .bias_flags = {{{"add_bias_linear", all_linear}, {"add_qkv_bias", qkv}}}},
     {.types = "glm", .bias_flags = {{{"attention_bias", qkv}}}},
-    {.types = "glm4", .norms = 4, .bias_flags = {{{"attention_bias", qkv}}}},
+    {.types = "glm4 glm4v_text", .norms = 4, .bias_flags = {{{"attention_bias", qkv}}}},
     {.types = "glm4_moe glm4v_moe_text", .bias_flags = {{{"attention_bias", qkv}}}, .router_bias = true,
      .mtp_copies = true},
     // ---- Mixtures of experts ----

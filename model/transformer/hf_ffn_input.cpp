@@ -102,10 +102,15 @@ bool is_moe_layer(const Config& c, int layer, int layers) {
   return moe;
 }
 
-Ffn read_dense(const Config& c, const Family& f, const Shape& s) {
+Ffn read_form(const Config& c, const Family& f) {
   Ffn d;
   d.gated = is_gated(c, f);
   d.activation = activation(c, f);
+  return d;
+}
+
+Ffn read_dense(const Config& c, const Family& f, const Shape& s) {
+  Ffn d = read_form(c, f);
   d.bias = (s.bias & part::ffn) != 0;
   d.width = dense_width(c, f, s);
   return d;

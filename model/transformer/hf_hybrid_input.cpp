@@ -165,7 +165,7 @@ Mamba read_mamba(const Config& c, const Family& f, const Shape& s) {
   m.conv = c.integer_or({"mamba_d_conv", "conv_kernel"}, 4, 1, 1024);
   m.conv_bias = c.flag_or({"mamba_conv_bias", "use_conv_bias"}, true);
   m.proj_bias = (s.bias & part::mamba) != 0;
-  m.inner_norms = f.mamba_inner_norms;
+  m.inner_norms = c.flag_or({"mamba_inner_layernorms"}, f.mamba_inner_norms);
   const auto expand = c.find({"mamba_expand", "expand"});
   const auto width = f.mixer_only ? c.find({"intermediate_size"}) : std::nullopt;
   double inner = width    ? double(width->integer(1, max_width))

@@ -33,9 +33,10 @@ Family unknown_family(const Config& c) {
   Family f;
   f.norm = c.find({"layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}) ? Norm::layernorm : Norm::rmsnorm;
   const auto act = c.find({"hidden_act", "activation_function", "hidden_activation"});
-  if (act && act->string() != "silu" && act->string() != "swish") {
-    act->fail("model_type \"" + c.model_type() + "\" is not known, and with \"" + act->string() +
-              "\" it is not said whether the feed-forward is gated");
+  const std::string name = act ? act->string() : std::string();
+  if (name != "silu" && name != "swish") {
+    c.text().fail("model_type \"" + c.model_type() + "\" is not known, and hidden_act \"" + name +
+                  "\" does not say whether the feed-forward is gated");
   }
   c.assume("model_type \"" + c.model_type() + "\" is not known: read as a decoder with gated feed-forward, " +
            (f.norm == Norm::rmsnorm ? "RMSNorm" : "LayerNorm") + ", RoPE, two norms a layer, no biases but those named");
@@ -93,11 +94,12 @@ Block read_block(const Config& c, const Family& f) {
   return {};
 }
 
-// A dense feed-forward that runs beside the experts and is added to their output: its width, 0 for none.
-int beside_experts(const Config& c, const Shape& s, int dense_width) {
-  if (c.flag_or({"enable_moe_block", "residual_moe"}, false)) return dense_width;
-  if (c.flag_or({"parallel_attn_mlp_res", "use_residual"}, false)) return s.hidden;
-  return 0;
+// What runs beside the experts and is added to their output: the dense feed-forward, a square one, or nothing (width 0).
+Ffn beside_experts(const Config& c, const Family& f, const Shape& s) {
+  if (c.flag_or({"enable_moe_block", "residual_moe"}, false)) return read_dense(c, f, s);
+  Ffn d = read_form(c, f);
+  if (c.flag_or({"parallel_attn_mlp_res", "use_residual"}, false)) d.width = s.hidden;
+  return d;
 }
 
 std::string kind_name(const LayerPlan& p, bool several_attentions) {
@@ -128,15 +130,11 @@ LayerKind read_kind(const Config& c, const Family& f, const Shape& s, const Laye
   if (p.mixer == Mixer::linear) k.linear = read_linear(c, s);
   if (p.feed == Feed::dense) k.ffn = read_dense(c, f, s);
   if (p.feed == Feed::moe) {
-    // The dense width matters only where it runs too; many configs do not give one.
-    const bool both = c.flag_or({"enable_moe_block", "residual_moe"}, false);
-    k.ffn.gated = f.gated;
-    k.ffn.activation = f.activation;
-    if (both) k.ffn = read_dense(c, f, s);
-    k.ffn.width = beside_experts(c, s, both ? k.ffn.width : 0);
+    k.ffn = beside_experts(c, f, s);
     k.ffn.moe = read_experts(c, f, layer);
   }
-  const Block block = read_block(c, f);
+  Block block = read_block(c, f);
+  if (p.feed == Feed::moe && c.flag_or({"parallel_attn_mlp_res"}, false)) ++block.norms;  // the dense branch has its own
   k.norms = p.mixer == Mixer::none || p.feed == Feed::none ? 1 : block.norms;
   k.parallel_ffn = block.parallel;
   k.extra_parameters = f.layer_extra;
@@ -159,14 +157,34 @@ void read_layers(const Config& c, const Family& f, const Shape& s, Architecture&
   }
 }
 
-void read_mtp(const Config& c, const Family& f, Architecture& a) {
+// The parts of a module in letters ("*E"), each with its norm, as one kind of layer.
+LayerKind mtp_module(const Config& c, const Family& f, const Shape& s, const Field& pattern) {
+  LayerKind module;
+  module.name = "mtp";
+  module.norms = 0;
+  for (const char letter : pattern.string()) {
+    LayerPlan p{Mixer::none, Feed::none};
+    if (letter == '*') p.mixer = Mixer::full;
+    else if (letter == 'E') p.feed = Feed::moe;
+    else if (letter == '-') p.feed = Feed::dense;
+    else pattern.fail(std::string("'") + letter + "' is not supported in a prediction module; known are *, E and -");
+    const LayerKind part = read_kind(c, f, s, p, s.layers - 1);
+    if (part.attention) module.attention = part.attention;
+    if (p.feed != Feed::none) module.ffn = part.ffn;
+    ++module.norms;
+  }
+  return module;
+}
+
+void read_mtp(const Config& c, const Family& f, const Shape& s, Architecture& a) {
   const auto next = c.find({"num_nextn_predict_layers"});
   a.mtp_layers = next ? int(next->integer(0, max_layers)) : c.integer_or({"mtp_num_hidden_layers"}, 0, 0, max_layers);
   const int modules = c.integer_or({"num_mtp_modules"}, 0, 0, max_layers);
   const int layers = c.integer_or({"mtp_transformer_layers"}, 1, 0, max_layers);
   if (a.mtp_layers == 0 && c.flag_or({"use_mtp"}, true)) a.mtp_layers = modules * layers;
   a.mtp_copies_embeddings = f.mtp_copies && a.mtp_layers > 0;
-  a.mtp_kind = a.layers.back();
+  const auto pattern = c.find({"mtp_hybrid_override_pattern"});
+  a.mtp_kind = a.mtp_layers > 0 && pattern ? kind_index(a, mtp_module(c, f, s, *pattern)) : a.layers.back();
 }
 
 }  // namespace
@@ -193,7 +211,7 @@ Architecture read_hf_config(const Document& document) {
   const hf::Shape s = hf::read_shape(c, f);
   hf::read_outside(c, f, s, a);
   hf::read_layers(c, f, s, a);
-  hf::read_mtp(c, f, a);
+  hf::read_mtp(c, f, s, a);
   hf::judge_unread(c, known != nullptr);
   a.assumptions = c.assumptions();
   return a;

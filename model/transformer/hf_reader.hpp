@@ -33,6 +33,7 @@ struct LayerPlan {
 // hf_ffn_input.cpp
 [[nodiscard]] bool has_experts(const Config& c);
 [[nodiscard]] bool is_moe_layer(const Config& c, int layer, int layers);
+[[nodiscard]] Ffn read_form(const Config& c, const Family& f);  // gate and activation, without a width
 [[nodiscard]] Ffn read_dense(const Config& c, const Family& f, const Shape& s);
 [[nodiscard]] Moe read_experts(const Config& c, const Family& f, int layer);
 

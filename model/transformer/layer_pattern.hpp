@@ -9,7 +9,7 @@ namespace napkin {
 
 inline constexpr int max_layer_kinds = 255;
 
-// Appends the layer, as a new kind when no earlier one equals it. At most `max_layer_kinds` kinds (std::length_error).
+// Appends the layer, as a new kind when no earlier one equals it. InputError above `max_layer_kinds`.
 void append_layer(Architecture& a, const LayerKind& kind);
 // The index of the kind, added when new, without a layer of it.
 int kind_index(Architecture& a, const LayerKind& kind);

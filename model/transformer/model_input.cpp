@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
 #include "model/input/embedded.hpp"
 #include "model/input/number_input.hpp"
+#include "model/text.hpp"
+#include "model/transformer/parameters.hpp"
 
 namespace napkin {
 namespace {
@@ -82,6 +85,31 @@ std::optional<Size> bare_size(std::string_view what) {
   }
 }
 
+// "llama-7b" → 7e9: the first number followed by b or m that stands alone between separators; nothing in "8x7b".
+std::optional<double> named_size(const std::string& name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto digit = [&](std::size_t k) { return k < name.size() && std::isdigit(static_cast<unsigned char>(name[k])) != 0; };
+    if (!digit(i) || (i > 0 && name[i - 1] != '-' && name[i - 1] != '_')) continue;
+    std::size_t end = i;
+    while (digit(end) || (end < name.size() && name[end] == '.' && digit(end + 1))) ++end;
+    const char unit = end < name.size() ? char(std::tolower(static_cast<unsigned char>(name[end]))) : ' ';
+    const bool stands_alone = end + 1 >= name.size() || name[end + 1] == '-' || name[end + 1] == '_' || name[end + 1] == '.';
+    if ((unit == 'b' || unit == 'm') && stands_alone) return parse_number(name.substr(i, end - i)) * (unit == 'b' ? 1e9 : 1e6);
+  }
+  return {};
+}
+
+// Files lie: a name that says another size than the shape deserves a line. Names round, hence the wide margin.
+void compare_with_name(Architecture& a) {
+  constexpr double margin = 0.3;
+  const auto named = named_size(a.name);
+  const auto total = double(parameters(a).total);
+  if (named && *named > 0 && std::abs(total / *named - 1) > margin) {
+    a.assumptions.push_back("the name says " + format_count(*named) + " parameters, the shape has " + format_count(total) +
+                            ": the shape is used");
+  }
+}
+
 // A file holds a preset or model object (its width is "hidden"), a run record (its shape is "model"), or a Hugging
 // Face config.
 Architecture read_file(const std::string& path) {
@@ -101,6 +129,7 @@ Architecture read_file(const std::string& path) {
     const fs::path p(path);
     a.name = p.filename() == "config.json" && p.has_parent_path() ? p.parent_path().filename().string() : p.stem().string();
   }
+  compare_with_name(a);
   return a;
 }
 

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/collective/collective.hpp"
 #include "model/frameworks/profile.hpp"
-#include "model/kernel/kernel.hpp"
 #include "model/transformer/architecture.hpp"
+#include "model/transformer/shapes.hpp"
 
 namespace napkin {
 

@@ -286,7 +286,7 @@ ParameterCount<K> count_parameters(const Scope<K>& s, const Architecture& a) {
   head.add_if(a.head_bias, [&] { return vocab; });
 
   n.embedding = let("embedding", vocab * width);
-  if (a.learned_positions > 0) n.positions = let("positions", s.input("positions", double(a.learned_positions)) * h);
+  if (a.learned_positions > 0) n.positions = let("positions", s.input("rows", double(a.learned_positions)) * h);
   n.mixer = let("mixer", mixer.value());
   n.dense_ffn = let("dense_ffn", dense.value());
   n.routed = let("routed_experts", routed.value());

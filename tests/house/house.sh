@@ -47,14 +47,13 @@ names() {
   [[ -z $found ]] || fail "a framework's or machine's name in a condition:"$'\n'"$found"
 }
 
-# Includes go down only; rooms of one floor do not know each other. Kernel and collective own the shapes they price;
-# transformer's operators are made of them.
+# Includes go down only; rooms of one floor do not know each other.
 direction() {
   local found
   found=$(code model hardware cli | xargs grep -nE '^ *#include "' | awk '
     BEGIN {
-      split("model model/input hardware model/frameworks model/kernel,model/collective " \
-            "model/transformer model/memory,model/pipeline model/step model/search,model/reliability,model/serving model/run " \
+      split("model model/input hardware,model/frameworks model/transformer " \
+            "model/kernel,model/collective,model/pipeline,model/memory model/step model/search,model/reliability,model/serving model/run " \
             "calibrate cli", floors, " ")
       for (i in floors) {
         n = split(floors[i], rooms, ",")

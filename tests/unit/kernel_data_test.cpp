@@ -1,4 +1,5 @@
-// The catalog's kernel constants against measured kernels: the half of the shapes that no fit has seen. Thresholds stand
+// The catalog's kernel constants against measured kernels: the half of the shapes whose times no constant was fitted to
+// (the forms themselves were chosen looking at both halves). Thresholds stand
 // a little above what was reached; targets that are missed are named beside them.
 #include <doctest/doctest.h>
 

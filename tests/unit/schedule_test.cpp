@@ -114,6 +114,8 @@ TEST_SUITE("schedule") {
           "micro-batches that leaves none or at least 4");
     CHECK(refusal([] { (void)build_program(Schedule::one_f_one_b, {4, 6, 2, 0}); }) ==
           "schedule 1f1b holds 1 chunk a rank, not 2; write --schedule interleaved for more");
+    CHECK(refusal([] { (void)build_program(Schedule::interleaved, {1 << 20, 1LL << 40, 1 << 10, 0}); })
+              .ends_with("more operations than can be run one by one; write fewer micro-batches"));
     CHECK(refusal([] { (void)build_program(Schedule::gpipe, {0, 6, 1, 0}); }) ==
           "schedule gpipe: 0 stages; write at least 1");
   }

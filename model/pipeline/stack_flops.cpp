@@ -1,4 +1,4 @@
-#include "model/transformer/stack_flops.hpp"
+#include "model/pipeline/stack_flops.hpp"
 
 #include "model/transformer/flops.hpp"
 
