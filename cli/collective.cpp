@@ -13,6 +13,7 @@
 #include "cli/table.hpp"
 #include "hardware/hardware_input.hpp"
 #include "model/collective/expert_exchange.hpp"
+#include "model/collective/slice.hpp"
 #include "model/input/number_input.hpp"
 #include "model/text.hpp"
 #include "model/input_error.hpp"
@@ -150,6 +151,7 @@ Machine machine(const Options& o) {
   if (o.hardware.empty()) return {textbook_network(o), "links as given"};
   Hardware h = read_hardware(o.hardware);
   std::string title = h.accelerator.title;
+  h.network = slice_for(h.network, o.ranks * o.stride);
   return {machine_network(o, std::move(h)), std::move(title)};
 }
 

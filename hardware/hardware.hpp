@@ -101,6 +101,7 @@ struct Tier {
   std::vector<int> dims;                     // torus: length of each axis
   std::vector<bool> wraps;                   // torus: whether the axis closes
   bool bidirectional = true;                 // torus: links used both ways at once
+  int block = 0;                             // torus of blocks this long joined by optical switches; 0 = one piece
 };
 
 inline constexpr std::array<std::string_view, 5> topology_names{"switched", "mesh", "ring", "torus", "host"};

@@ -21,11 +21,12 @@ void read_torus(const Field& f, Tier& tier) {
     size->conflict(f["dims"], "the product of the axes is " + std::to_string(product));
   tier.size = product;
   if (const auto b = f.find("bidirectional")) tier.bidirectional = b->boolean();
+  if (const auto b = f.find("block")) tier.block = whole(*b, 1, max_axis);
 }
 
 Tier read_tier(const Field& f) {
   const Group g(f, {"name", "topology", "size", "bandwidth", "efficiency", "latency", "oversubscription", "nics",
-                    "rail_optimised", "in_network_reduction", "dims", "wraps", "bidirectional"});
+                    "rail_optimised", "in_network_reduction", "dims", "wraps", "bidirectional", "block"});
   Tier tier;
   tier.name = f["name"].string();
   tier.topology = static_cast<Tier::Topology>(one_of(f["topology"], topology_names));
@@ -40,7 +41,7 @@ Tier read_tier(const Field& f) {
   if (tier.topology == Tier::Topology::torus) {
     read_torus(f, tier);
   } else {
-    for (const auto key : {"dims", "wraps", "bidirectional"})
+    for (const auto key : {"dims", "wraps", "bidirectional", "block"})
       if (const auto m = f.find(key)) m->conflict(f["topology"], "only a torus has axes");
   }
   return tier;

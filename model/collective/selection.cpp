@@ -144,18 +144,13 @@ Ranked rank(const Network& net, Operation o, Bytes bytes, const Group& group, co
   return r;
 }
 
-template <class K>
-CollectiveCost<K> free_of_charge() {
-  return {};
-}
-
 }  // namespace
 
 template <class K>
 CollectiveCost<K> collective_cost(Scope<K> scope, const Network& net, Operation o, BytesT<K> bytes,
                                   const Group& group) {
   const Placement p = place(net, group);
-  if (p.ranks == 1) return free_of_charge<K>();
+  if (p.ranks == 1) return {};
   const auto plain_links = links(Scope<Plain>(), net, p);
   const Ranked r = rank(net, o, plain(bytes), group, p, plain_links);
   const Candidate& best = r.all[r.best];
@@ -174,7 +169,7 @@ template <class K>
 CollectiveCost<K> collective_cost(Scope<K> scope, const Network& net, Operation o, BytesT<K> bytes, const Group& group,
                                   Method m) {
   const Placement p = place(net, group);
-  if (p.ranks == 1) return free_of_charge<K>();
+  if (p.ranks == 1) return {};
   if (!runs(net, o, p, links(Scope<Plain>(), net, p), m)) {
     std::string can;
     for (const auto& c : candidates(net, o, plain(bytes), group))

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "hardware/hardware_input.hpp"
 #include "hardware/tuning_input.hpp"
@@ -9,6 +10,7 @@
 #include "model/collective/expert_exchange.hpp"
 #include "model/collective/measures.hpp"
 #include "model/collective/placement.hpp"
+#include "model/collective/slice.hpp"
 #include "model/collective/textbook.hpp"
 #include "model/collective/torus.hpp"
 #include "model/input_error.hpp"
@@ -243,6 +245,23 @@ TEST_SUITE("collective") {
     CHECK(t(two) == doctest::Approx(t(one) / 2));
     CHECK(t(one) == doctest::Approx(1e9 / 90e9));
     CHECK(t(line) == doctest::Approx(0.75e9 / 45e9));
+  }
+
+  TEST_CASE("a job gets a box of the torus; whole blocks close") {
+    const Network n = read_hardware("tpu-v5p").network;  // 16 x 20 x 28 in blocks of 4
+    const Tier cube = slice_for(n, 512).tiers[0];
+    CHECK(cube.dims == std::vector<int>{8, 8, 8});
+    CHECK(cube.wraps == std::vector<bool>{true, true, true});
+    const Tier small = slice_for(n, 8).tiers[0];
+    CHECK(small.dims == std::vector<int>{2, 2, 2});
+    CHECK(small.wraps == std::vector<bool>{false, false, false});
+    CHECK(slice_for(n, 1024).tiers[0].size == 1024);
+    CHECK(slice_for(n, 11).tiers[0].dims == std::vector<int>{1, 1, 11});
+    CHECK(slice_for(n, 1'000'000).tiers[0].dims == n.tiers[0].dims);
+    const Tier row = slice_for(read_hardware("tpu-v5e").network, 128).tiers[0];  // 16 x 16, one piece
+    CHECK(row.wraps == std::vector<bool>{false, true});
+    CHECK(row.dims == std::vector<int>{8, 16});
+    CHECK(slice_for(read_hardware("h100").network, 8).tiers[0].size == 8);
   }
 
   TEST_CASE("slices over the data-centre network") {
