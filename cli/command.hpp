@@ -1,5 +1,5 @@
 // What every command file shares. A command is one file with add_NAME(app, session): options in, one answer out.
-// cli/CMakeLists.txt lists the commands; the list is what main registers.
+// cli/commands.cpp registers them.
 #pragma once
 
 #include <CLI/CLI.hpp>

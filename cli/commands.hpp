@@ -1,4 +1,4 @@
-// Registers every command that cli/CMakeLists.txt lists, in that order (the definition is generated from the list).
+// Registers every command, in the order that help lists them.
 #pragma once
 
 #include "cli/command.hpp"

@@ -9,6 +9,7 @@
 #include "hardware/hardware_input.hpp"
 #include "model/step/precision.hpp"
 #include "model/text.hpp"
+#include "model/transformer/model_input.hpp"
 #include "model/transformer/flops.hpp"
 #include "model/transformer/parameters.hpp"
 

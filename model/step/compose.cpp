@@ -69,11 +69,17 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   StageTimes<K> times;
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const StagePace<K> p = pace(scope, job, l, stages[i], p2p);
+    const auto work = stages[i].ranks * (p.forward + p.backward);
     times.sum_forward += stages[i].ranks * p.forward;
     times.sum_backward += stages[i].ranks * p.backward;
-    if (i == 0 || p.forward + p.backward > slowest.forward + slowest.backward) {
+    times.ranks_after += stages[i].ranks;
+    times.sum_after += work;
+    if (i == 0 || p.forward + p.backward >= slowest.forward + slowest.backward) {
+      // The last of the slowest ranks sets the pace; the ranks behind it are counted from here.
       slowest = p;
       step.slowest = static_cast<int>(i);
+      times.ranks_after = 0;
+      times.sum_after = {};
     }
   }
   const StageUnit<K>& s = stages[static_cast<std::size_t>(step.slowest)];
@@ -103,9 +109,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.pp > 1) {
     times.slowest_forward = slowest.forward;
     times.slowest_backward = slowest.backward;
-    // Zero-bubble schedules may delay weight gradients: half of the GEMM time of the backward pass.
-    times.slowest_weight = 0.5 * c.backward.gemm;
-    times.p2p = p2p;
+    times.slowest_weight = c.weight_gradient;
+    // The exposed part of the messages already stands in every stage's passes (pace): nobody waits for it a second time.
+    times.p2p = {};
     set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
   }
 

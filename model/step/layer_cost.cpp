@@ -71,7 +71,9 @@ class Pricer {
     forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
     // dW = Xᵀ·dY, added into the gradient buffer: read and written.
-    backward_.gemm += run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+    const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+    backward_.gemm += second;
+    if (o.weight) weight_gradient_ += second;
     forward_kernels_ += 1;
     backward_kernels_ += 2;
     if (low && job_.precision.cast_bytes > 0) {
@@ -156,6 +158,7 @@ class Pricer {
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
+  [[nodiscard]] SecondsT<K> weight_gradient() const { return weight_gradient_; }
 
  private:
   SecondsT<K> cast(ScalarT<K> elements) {
@@ -182,7 +185,7 @@ class Pricer {
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
-  SecondsT<K> ring_forward_{}, ring_backward_{};
+  SecondsT<K> weight_gradient_{}, ring_forward_{}, ring_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
@@ -203,6 +206,7 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   pricer.finish();
   c.forward = pricer.forward();
   c.backward = pricer.backward();
+  c.weight_gradient = pricer.weight_gradient();
   if (key.recompute == Recompute::full) {
     // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
     const Shard sh = shard_of(job, key);

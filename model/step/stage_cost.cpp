@@ -29,6 +29,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.forward = s.forward + n * l.forward;
     s.backward = s.backward + n * l.backward;
     s.recompute += n * l.recompute;
+    s.weight_gradient += n * l.weight_gradient;
     s.tensors.activations += n * l.saved;
     s.tensors.transient = max(s.tensors.transient, l.transient);
     s.parameters.dense += n * costs.parameters[kind].dense;

@@ -12,7 +12,7 @@ namespace napkin {
 template <class K>
 struct StageCost {
   PassCost<K> forward, backward;   // layers
-  SecondsT<K> recompute{};
+  SecondsT<K> recompute{}, weight_gradient{};
   SecondsT<K> ends_forward{}, ends_backward{};  // embedding, head and loss
   SecondsT<K> forward_total{}, backward_total{};
   RankParameters<K> parameters{};  // of the whole stage

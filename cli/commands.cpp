@@ -1,0 +1,21 @@
+#include "cli/commands.hpp"
+
+namespace napkin::cli {
+
+void add_commands(CLI::App& app, Session& session) {
+  add_plan(app, session);
+  add_predict(app, session);
+  add_compare(app, session);
+  add_params(app, session);
+  add_flops(app, session);
+  add_memory(app, session);
+  add_collective(app, session);
+  add_network(app, session);
+  add_shard(app, session);
+  add_pipeline(app, session);
+  add_hw(app, session);
+  add_models(app, session);
+  add_frameworks(app, session);
+}
+
+}  // namespace napkin::cli
