@@ -15,8 +15,8 @@
 #include "model/collective/expert_exchange.hpp"
 #include "model/collective/slice.hpp"
 #include "model/input/number_input.hpp"
-#include "model/text.hpp"
 #include "model/input_error.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 
@@ -44,7 +44,9 @@ Enum named(const char* what, const std::string& text, int count) {
   }
   throw InputError(fmt::format("\"{}\" is not {}; write one of {}", text, what, known));
 }
-Operation operation(const std::string& text) { return named<Operation>("a collective", text, 7); }
+Operation operation(const std::string& text) {
+  return named<Operation>("a collective", text, 7);
+}
 Method method(const std::string& text, const std::string& protocol) {
   const auto slash = text.find('/');
   const std::string p = slash == text.npos ? protocol : text.substr(slash + 1);
@@ -100,8 +102,8 @@ Network textbook_network(const Options& o) {
   if (!o.inner_bandwidth.empty()) {
     if (o.per_node < 1) throw InputError("--inner-bandwidth needs --per-node: how many ranks share a node");
     const Seconds inner_alpha = o.inner_alpha.empty() ? a : option_value("--inner-alpha", o.inner_alpha, parse_seconds);
-    Tier inner = ideal("node", option_value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth), "--inner-bandwidth",
-                       inner_alpha, "--inner-alpha");
+    Tier inner = ideal("node", option_value("--inner-bandwidth", o.inner_bandwidth, parse_bandwidth),
+                       "--inner-bandwidth", inner_alpha, "--inner-alpha");
     inner.size = o.per_node;
     n.node_size = o.per_node;
     n.tiers.push_back(std::move(inner));
@@ -115,7 +117,8 @@ Network machine_network(const Options& o, Hardware h) {
   if (o.per_node > 0) n.tiers[0].size = o.per_node;
   for (std::size_t t = 1; t < n.tiers.size(); ++t) {
     if (!o.nic_bandwidth.empty())
-      n.tiers[t].bandwidth = given(option_value("--nic-bandwidth", o.nic_bandwidth, parse_bandwidth), "--nic-bandwidth");
+      n.tiers[t].bandwidth =
+          given(option_value("--nic-bandwidth", o.nic_bandwidth, parse_bandwidth), "--nic-bandwidth");
     if (!o.net_latency.empty())
       n.tiers[t].latency = given(option_value("--net-latency", o.net_latency, parse_seconds), "--net-latency");
   }

@@ -17,7 +17,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr Bytes smallest = 8 * byte, largest = 64 * GiB;  // where crossovers are looked for
 
-std::string name(Method m) { return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol)); }
+std::string name(Method m) {
+  return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol));
+}
 
 struct Bandwidths {
   BytesPerSecond alg, bus;
@@ -29,12 +31,8 @@ Bandwidths bandwidths(const CollectiveQuestion& q, Bytes bytes, Seconds time) {
 
 Json cost_json(const CollectiveQuestion& q, Bytes bytes, const CollectiveCost<Plain>& c) {
   const auto b = bandwidths(q, bytes, c.time);
-  return {{"algorithm", c.algorithm},
-          {"protocol", c.protocol},
-          {"time_s", c.time.si()},
-          {"latency_s", c.latency.si()},
-          {"bandwidth_s", c.bandwidth.si()},
-          {"algbw_bytes_per_s", b.alg.si()},
+  return {{"algorithm", c.algorithm},       {"protocol", c.protocol},          {"time_s", c.time.si()},
+          {"latency_s", c.latency.si()},    {"bandwidth_s", c.bandwidth.si()}, {"algbw_bytes_per_s", b.alg.si()},
           {"busbw_bytes_per_s", b.bus.si()}};
 }
 
@@ -133,7 +131,8 @@ std::string one_size_json(const CollectiveQuestion& q) {
     j["latency_bound_below_bytes"] = b->si();
   if (q.measured) {
     const auto b = bandwidths(q, q.bytes, *q.measured);
-    j["measured"] = {{"time_s", q.measured->si()}, {"algbw_bytes_per_s", b.alg.si()}, {"busbw_bytes_per_s", b.bus.si()}};
+    j["measured"] = {
+        {"time_s", q.measured->si()}, {"algbw_bytes_per_s", b.alg.si()}, {"busbw_bytes_per_s", b.bus.si()}};
   }
   if (q.tie)
     if (const auto at = tie(q.network, q.operation, q.group, q.tie->first, q.tie->second, smallest, largest))
@@ -151,8 +150,8 @@ std::string one_size(const CollectiveQuestion& q, OutputFormat format_) {
   const auto all = candidates(q.network, q.operation, q.bytes, q.group);
   Table t;
   t.title = fmt::format("{}, {}", title(q), format(q.bytes));
-  t.columns = {{"algorithm", false}, {"protocol", false}, {"time"},  {"latency"}, {"bandwidth"},
-               {"algbw"},            {"busbw"},           {"library"}, {"", false}};
+  t.columns = {{"algorithm", false}, {"protocol", false}, {"time"}, {"latency"}, {"bandwidth"}, {"algbw"}, {"busbw"},
+               {"library"},          {"", false}};
   for (const Candidate& c : all) {
     const auto b = bandwidths(q, q.bytes, c.cost.time);
     t.rows.push_back({c.cost.algorithm, c.cost.protocol, format(c.cost.time), format(c.cost.latency),
@@ -169,8 +168,9 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
   Json rows = Json::array();
   Table t;
   t.title = title(q);
-  t.columns = {{"bytes"}, {"algorithm", false}, {"protocol", false}, {"time"}, {"latency"}, {"bandwidth"}, {"algbw"},
-               {"busbw"}, {"bound"}};
+  t.columns = {{"bytes"},   {"algorithm", false}, {"protocol", false}, {"time"},
+               {"latency"}, {"bandwidth"},        {"algbw"},           {"busbw"},
+               {"bound"}};
   for (const Bytes bytes : q.sweep) {
     const auto c = answer(q, bytes);
     const auto b = bandwidths(q, bytes, c.time);
@@ -184,7 +184,9 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
                       format(b.bus), format(bound)});
   }
   if (format_ != OutputFormat::json) return render(t, format_);
-  return Json{{"operation", to_string(q.operation)}, {"ranks", q.group.size}, {"machine", q.machine},
+  return Json{{"operation", to_string(q.operation)},
+              {"ranks", q.group.size},
+              {"machine", q.machine},
               {"sweep", std::move(rows)}}
              .dump(2) +
          "\n";

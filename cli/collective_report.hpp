@@ -15,10 +15,10 @@ struct CollectiveQuestion {
   Bytes bytes;
   Group group;
   Network network;
-  std::string machine;             // what the network is called
-  std::optional<Method> method;    // forced
-  std::optional<Seconds> measured; // a measured time: its bandwidths are printed
-  std::vector<Bytes> sweep;        // empty = the one size
+  std::string machine;              // what the network is called
+  std::optional<Method> method;     // forced
+  std::optional<Seconds> measured;  // a measured time: its bandwidths are printed
+  std::vector<Bytes> sweep;         // empty = the one size
   std::optional<std::pair<Method, Method>> tie;
   bool explain = false;
 };

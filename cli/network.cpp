@@ -63,9 +63,10 @@ void fat_tree_answer(const Options& o) {
     out.push_back(rate("core_bytes_per_s_per_endpoint", through_switches(o.cores, o.radix, port, o.endpoints),
                        "cores * radix * port / endpoints"));
   }
-  print(render_figures(fmt::format("fat tree of {}-port switches for {} endpoints{}", o.radix, format_count(double(o.endpoints)),
-                                   t.fits ? "" : ": more than two full tiers hold, a third is needed"),
-                       out, o.format));
+  print(render_figures(
+      fmt::format("fat tree of {}-port switches for {} endpoints{}", o.radix, format_count(double(o.endpoints)),
+                  t.fits ? "" : ": more than two full tiers hold, a third is needed"),
+      out, o.format));
 }
 
 void node_answer(const Options& o) {
@@ -92,8 +93,9 @@ void add_network(CLI::App& app, Session&) {
   tree->add_option("--cores", o->cores, "Switches of a third tier, to see what it carries per endpoint");
   tree->add_option("--port", o->port, "With --cores: bandwidth of a port, such as 50GB/s or 400Gb/s");
   add_format(*tree, o->format);
-  tree->footer("Examples:\n  napkin network fat-tree --radix 64 --endpoints 1024\n"
-               "  napkin network fat-tree --endpoints 4096 --unit 256 --cores 64 --port 50GB/s");
+  tree->footer(
+      "Examples:\n  napkin network fat-tree --radix 64 --endpoints 1024\n"
+      "  napkin network fat-tree --endpoints 4096 --unit 256 --cores 64 --port 50GB/s");
   tree->callback([o] { fat_tree_answer(*o); });
   CLI::App* node = c->add_subcommand("node", "What a scale-up domain carries");
   node->add_option("--switches", o->switches, "Switches of the node")->required();
@@ -102,8 +104,9 @@ void add_network(CLI::App& app, Session&) {
   node->add_option("--gpus", o->accelerators, "Accelerators of the node")->required();
   node->add_option("--link", o->link, "Bandwidth of an accelerator, one direction")->required();
   add_format(*node, o->format);
-  node->footer("Examples:\n  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s\n"
-               "  napkin network node --switches 18 --ports 72 --port 50GB/s --gpus 72 --link 900GB/s --format json");
+  node->footer(
+      "Examples:\n  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s\n"
+      "  napkin network node --switches 18 --ports 72 --port 50GB/s --gpus 72 --link 900GB/s --format json");
   node->callback([o] { node_answer(*o); });
 }
 

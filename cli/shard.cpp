@@ -112,9 +112,11 @@ void answer(const Options& o) {
     }
     j["collectives"] = nlohmann::ordered_json::array();
     for (const auto& s : p.steps) {
-      const std::string what = fmt::format("{} over {} {} {}", to_string(s.operation), s.axes,
-                                           s.before ? "to make" : "making", s.array);
-      nlohmann::ordered_json c{{"operation", to_string(s.operation)}, {"axes", s.axes}, {"array", s.array},
+      const std::string what =
+          fmt::format("{} over {} {} {}", to_string(s.operation), s.axes, s.before ? "to make" : "making", s.array);
+      nlohmann::ordered_json c{{"operation", to_string(s.operation)},
+                               {"axes", s.axes},
+                               {"array", s.array},
                                {"bytes", s.bytes.si()},
                                {"sent_bytes", bytes_sent(s.operation, s.bytes, ranks(m, s)).si()}};
       if (o.link.empty()) {
@@ -163,10 +165,11 @@ void add_shard(CLI::App& app, Session&) {
   c->add_option("--links", o->links, "ring (both directions used), line, or switch");
   c->add_option("--memory-bandwidth", o->memory, "To see how long a shard takes to load");
   add_format(*c, o->format);
-  c->footer("Examples:\n"
-            "  napkin shard 'A[I_X,J]' --shape I=1024 J=4096 --mesh X=8 Y=2 --element 4\n"
-            "  napkin shard 'A[I_X,J_Y]' 'B[J_Y,K]' 'C[I_X,K]' --shape I=8192 J=8192 K=8192 --mesh X=4 Y=4 "
-            "--link 45GB/s --links line --peak 197TFLOP/s");
+  c->footer(
+      "Examples:\n"
+      "  napkin shard 'A[I_X,J]' --shape I=1024 J=4096 --mesh X=8 Y=2 --element 4\n"
+      "  napkin shard 'A[I_X,J_Y]' 'B[J_Y,K]' 'C[I_X,K]' --shape I=8192 J=8192 K=8192 --mesh X=4 Y=4 "
+      "--link 45GB/s --links line --peak 197TFLOP/s");
   c->callback([o] { answer(*o); });
 }
 

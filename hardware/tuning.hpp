@@ -23,15 +23,15 @@ struct LibraryEstimate {
   using ByProtocol = std::array<Seconds, protocol_count>;
   using ByNodes = std::array<BytesPerSecond, 3>;  // one node, two, more
   ByProtocol tree_base{}, ring_base{};
-  ByProtocol tree_node{}, ring_node{};            // per hop inside a node
-  ByProtocol tree_net{}, ring_net{};              // per hop between nodes
-  double ring_simple_net_factor = 1;              // of the latency of a ring all-reduce over several nodes
+  ByProtocol tree_node{}, ring_node{};  // per hop inside a node
+  ByProtocol tree_net{}, ring_net{};    // per hop between nodes
+  double ring_simple_net_factor = 1;    // of the latency of a ring all-reduce over several nodes
   Seconds nvls{}, nvls_net{}, nvls_tree_net{}, collnet_node{}, collnet_net{}, pat_base{}, pat_rank{}, pat_net{};
   ByNodes ll_max{}, ring_ll128_channel{}, tree_ll128_channel{}, tree_channel{}, nvls_tree_channel{};
-  BytesPerSecond nvls_channel{};                  // fastest speed of a head that the search tries
-  double nvls_efficiency = 0;                     // 0: the generation has no in-switch reduction
-  double channels = 1;                            // that the search finds
-  double search_share = 1;                        // bus bandwidth that the search finds / nominal
+  BytesPerSecond nvls_channel{};  // fastest speed of a head that the search tries
+  double nvls_efficiency = 0;     // 0: the generation has no in-switch reduction
+  double channels = 1;            // that the search finds
+  double search_share = 1;        // bus bandwidth that the search finds / nominal
   double tree_share = 1, ring_ll_share = 1, ll128_share = 1, tree_ll_divisor = 1, tree_ll128_node = 1,
          tree_ll128_net = 1, pat_share = 1;
 };
@@ -42,8 +42,8 @@ struct RingConstants {
   Constant<Seconds> hop, net_hop;  // inside a node and between nodes, added to the tier's own latency
   Constant<Seconds> ramp;          // start-up that grows in (channels joining) until a rank's share is `ramp_size`
   Constant<Bytes> ramp_size;
-  Constant<Scalar> share;          // of the bandwidth that large messages achieve inside a node
-  Constant<Scalar> net_share;      // of what they achieve between nodes
+  Constant<Scalar> share;      // of the bandwidth that large messages achieve inside a node
+  Constant<Scalar> net_share;  // of what they achieve between nodes
 };
 
 // Reduction inside the scale-up switch (NVLS).
@@ -73,9 +73,9 @@ struct CollectiveTuning {
   LibraryEstimate estimate;
   std::array<RingConstants, protocol_count> ring;
   std::array<Constant<Seconds>, protocol_count> tree_net;  // hop of a tree between nodes, added to the tier's latency
-  Constant<Scalar> gather_copy;   // weight of a rank's own part in an out-of-place gather or scatter
-  Constant<Bytes> chunk;          // in flight per hop of a pipelined algorithm, all channels together
-  Constant<Scalar> net_rings;     // most rings that leave a node, one NIC each
+  Constant<Scalar> gather_copy;  // weight of a rank's own part in an out-of-place gather or scatter
+  Constant<Bytes> chunk;         // in flight per hop of a pipelined algorithm, all channels together
+  Constant<Scalar> net_rings;    // most rings that leave a node, one NIC each
   SwitchConstants nvls;
   DirectConstants direct;
   std::optional<CustomConstants> one_shot, two_shot;

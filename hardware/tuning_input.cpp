@@ -10,7 +10,9 @@ namespace {
 constexpr std::int64_t schema_version = 1;
 constexpr std::array<std::string_view, protocol_count> protocol_names{"ll", "ll128", "simple"};
 
-Seconds seconds(const Field& f) { return f.seconds(); }
+Seconds seconds(const Field& f) {
+  return f.seconds();
+}
 Bytes size(const Field& f) {
   const Bytes b = f.bytes();
   if (b.si() <= 0) f.fail("is " + f.raw() + "; write a size above zero");
@@ -42,10 +44,29 @@ auto bandwidths(const Field& f) {
 
 // `common` holds for every generation of the file, `own` for one.
 LibraryEstimate read_estimate(const Field& common, const Field& own) {
-  common.only({"tree_base", "ring_base", "tree_node", "ring_node", "tree_net", "ring_net", "nvls", "nvls_net",
-               "nvls_tree_net", "collnet_node", "collnet_net", "pat_base", "pat_rank", "pat_net", "tree_share",
-               "ring_ll_share", "ll128_share", "tree_ll_divisor", "tree_ll128_node", "tree_ll128_net", "pat_share",
-               "source", "kind"});
+  common.only({"tree_base",
+               "ring_base",
+               "tree_node",
+               "ring_node",
+               "tree_net",
+               "ring_net",
+               "nvls",
+               "nvls_net",
+               "nvls_tree_net",
+               "collnet_node",
+               "collnet_net",
+               "pat_base",
+               "pat_rank",
+               "pat_net",
+               "tree_share",
+               "ring_ll_share",
+               "ll128_share",
+               "tree_ll_divisor",
+               "tree_ll128_node",
+               "tree_ll128_net",
+               "pat_share",
+               "source",
+               "kind"});
   own.only({"ll_max", "ring_ll128_channel", "tree_ll128_channel", "tree_channel", "nvls_tree_channel", "nvls_channel",
             "nvls_efficiency", "channels", "search_share", "ring_simple_net_factor", "source", "kind"});
   (void)read_source(common);
@@ -88,7 +109,8 @@ LibraryEstimate read_estimate(const Field& common, const Field& own) {
 }
 
 void read_measured(const Field& f, CollectiveTuning& t) {
-  const Group all(f, {"ring", "tree_net", "gather_copy", "chunk", "net_rings", "nvls", "direct", "one_shot", "two_shot"});
+  const Group all(f,
+                  {"ring", "tree_net", "gather_copy", "chunk", "net_rings", "nvls", "direct", "one_shot", "two_shot"});
   const Field ring = f["ring"];
   ring.only({"ll", "ll128", "simple"});
   const Group tree_net(f["tree_net"], {"ll", "ll128", "simple"});

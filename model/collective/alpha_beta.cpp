@@ -15,8 +15,7 @@ bool alpha_beta_runs(Operation o, const Placement& p, bool switch_reduces, Algor
     case Algorithm::two_shot: return o == Operation::all_reduce;
     case Algorithm::nvls: return o == Operation::all_reduce && switch_reduces && p.one_node();
     case Algorithm::mst: return o == Operation::all_reduce || o == Operation::broadcast || o == Operation::reduce;
-    case Algorithm::hierarchical:
-      return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1;
+    case Algorithm::hierarchical: return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1;
     case Algorithm::direct: return o == Operation::send_recv || o == Operation::all_to_all || gathers;
     default: return false;
   }
@@ -78,7 +77,8 @@ CollectiveCost<K> alpha_beta_cost(const Scope<K>& scope, Operation o, BytesT<K> 
       return done(hops, all - hops);
     }
     const auto inside = textbook::ring_all_gather(m, bytes), across = textbook::ring_all_gather(n / m, bytes / m);
-    return done(inside.rounds * l.inner_hop + across.rounds * l.hop, inside.sent / l.inner + across.sent / l.per_member);
+    return done(inside.rounds * l.inner_hop + across.rounds * l.hop,
+                inside.sent / l.inner + across.sent / l.per_member);
   }
   const auto cost = counted(o, n, bytes, a);
   auto bandwidth = l.inner;

@@ -73,9 +73,9 @@ template <class K>
 struct Candidate {
   Method method;
   CollectiveCost<Plain> cost;
-  Seconds estimate;      // what the library itself believes (NCCL's tuning model); zero without a library
-  bool left = false;     // the library's estimate has moved past it at this size
-  bool automatic = true; // false: only when asked for
+  Seconds estimate;       // what the library itself believes (NCCL's tuning model); zero without a library
+  bool left = false;      // the library's estimate has moved past it at this size
+  bool automatic = true;  // false: only when asked for
   bool chosen = false;
 };
 [[nodiscard]] std::vector<Candidate> candidates(const Network& network, Operation operation, Bytes bytes,

@@ -7,7 +7,9 @@
 
 namespace napkin {
 
-double distinct_places(double n, double k) { return n * (1 - std::pow(1 - 1 / n, k)); }
+double distinct_places(double n, double k) {
+  return n * (1 - std::pow(1 - 1 / n, k));
+}
 
 template <class K>
 ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, const Group& group, const Routing& r,

@@ -7,7 +7,9 @@
 namespace napkin {
 
 namespace {
-long long ratio_up(long long a, long long b) { return (a + b - 1) / b; }
+long long ratio_up(long long a, long long b) {
+  return (a + b - 1) / b;
+}
 }  // namespace
 
 FatTree fat_tree(long long radix, long long endpoints, long long unit) {

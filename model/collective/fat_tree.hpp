@@ -6,12 +6,12 @@
 namespace napkin {
 
 struct FatTree {
-  long long largest = 0;         // endpoints of two full tiers: k²/2
+  long long largest = 0;  // endpoints of two full tiers: k²/2
   long long leaves = 0, spines = 0;
-  long long cables = 0;          // between leaves and spines
-  long long leaf_ports_used = 0; // endpoints and uplinks of a full leaf
-  long long units = 0;           // scalable units of `unit` endpoints; 0 when none was asked for
-  bool fits = false;             // endpoints ≤ largest
+  long long cables = 0;           // between leaves and spines
+  long long leaf_ports_used = 0;  // endpoints and uplinks of a full leaf
+  long long units = 0;            // scalable units of `unit` endpoints; 0 when none was asked for
+  bool fits = false;              // endpoints ≤ largest
 };
 // Full bisection: half of a leaf's `radix` ports go down, half go up. `unit`: endpoints of a scalable unit, 0 = none.
 [[nodiscard]] FatTree fat_tree(long long radix, long long endpoints, long long unit);

@@ -8,12 +8,18 @@ namespace napkin {
 
 namespace {
 
-constexpr std::size_t index(Protocol p) { return static_cast<std::size_t>(p); }
+constexpr std::size_t index(Protocol p) {
+  return static_cast<std::size_t>(p);
+}
 
-bool gathers(Operation o) { return o == Operation::all_gather || o == Operation::reduce_scatter; }
+bool gathers(Operation o) {
+  return o == Operation::all_gather || o == Operation::reduce_scatter;
+}
 
 // Steps of a ring of n: each moves 1/n of the vector to the neighbour.
-double ring_steps(Operation o, double n) { return o == Operation::all_reduce ? 2 * (n - 1) : n - 1; }
+double ring_steps(Operation o, double n) {
+  return o == Operation::all_reduce ? 2 * (n - 1) : n - 1;
+}
 
 // What the rings of one node carry out of it: one NIC a ring, and no more rings than the library builds.
 template <class K>
@@ -130,8 +136,8 @@ CollectiveCost<K> in_switch(const Scope<K>& scope, const CollectiveTuning& t, By
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
     latency = latency + between * (scope.read("net_hop", t.tree_net[index(Protocol::simple)]) + l.hop);
     transfer = max(transfer, scope.input("f", p.nodes > 2 ? 2.0 : 1.0) * bytes / l.egress);
-    const auto limit = scope.input("tree_limit", p.per_node() * t.estimate.nvls_tree_channel[by_nodes(p)],
-                                   "nccl2026tuning");
+    const auto limit =
+        scope.input("tree_limit", p.per_node() * t.estimate.nvls_tree_channel[by_nodes(p)], "nccl2026tuning");
     const auto n = scope.input("p", static_cast<double>(p.ranks));
     transfer = max(transfer, 2 * (n - 1) / n * bytes / limit);
     transfer = transfer + between * piece / l.egress;

@@ -8,8 +8,7 @@ namespace napkin {
 // Measured behaviour: seconds of one method. Protocols and algorithms: hardware/tuning/*.json.
 template <class K>
 [[nodiscard]] CollectiveCost<K> library_cost(const Scope<K>& scope, const CollectiveTuning& tuning, Operation operation,
-                                             BytesT<K> bytes, const Placement& p, const Links<K>& links,
-                                             Method method);
+                                             BytesT<K> bytes, const Placement& p, const Links<K>& links, Method method);
 
 // The library's own estimate of a method: latency + bytes · per_byte. `runs` is false where it would not consider it.
 struct Estimate {

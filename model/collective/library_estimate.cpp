@@ -33,12 +33,11 @@ Estimate ring(const Question& q) {
   const LibraryEstimate& e = q.e;
   double bandwidth = q.bus;
   if (q.protocol == 0) bandwidth = std::min(e.ll_max[q.column].si(), e.ring_ll_share * q.bus);
-  if (q.protocol == 1)
-    bandwidth = std::min(e.ll128_share * q.bus, e.channels * e.ring_ll128_channel[q.column].si());
+  if (q.protocol == 1) bandwidth = std::min(e.ll128_share * q.bus, e.channels * e.ring_ll128_channel[q.column].si());
   // One member per node: a ring's hop is as long as a tree's.
   const double net = (q.ppn <= 1 ? e.tree_net : e.ring_net)[q.protocol].si();
-  double latency = e.ring_base[q.protocol].si() + (steps(q) - net_steps(q)) * e.ring_node[q.protocol].si() +
-                   net_steps(q) * net;
+  double latency =
+      e.ring_base[q.protocol].si() + (steps(q) - net_steps(q)) * e.ring_node[q.protocol].si() + net_steps(q) * net;
   if (q.protocol == 2 && q.nodes > 1 && q.operation == Operation::all_reduce) latency *= e.ring_simple_net_factor;
   return {true, latency, steps(q) / q.n / bandwidth};
 }
@@ -60,8 +59,8 @@ Estimate tree(const Question& q) {
 Estimate in_switch(const Question& q, double link, double per_member, bool over_tree) {
   const LibraryEstimate& e = q.e;
   const double heads = q.ppn;
-  double channel = std::min(e.nvls_channel.si(), e.search_share * link / heads) * e.nvls_efficiency * (heads - 1) /
-                   heads * 2;
+  double channel =
+      std::min(e.nvls_channel.si(), e.search_share * link / heads) * e.nvls_efficiency * (heads - 1) / heads * 2;
   double latency = e.nvls.si();
   if (over_tree) {
     channel = std::min({channel, q.nodes <= 2 ? 2 * per_member : per_member, e.nvls_tree_channel[q.column].si()});
@@ -72,7 +71,9 @@ Estimate in_switch(const Question& q, double link, double per_member, bool over_
 
 }  // namespace
 
-std::size_t by_nodes(const Placement& p) { return p.nodes <= 1 ? 0 : p.nodes <= 2 ? 1 : 2; }
+std::size_t by_nodes(const Placement& p) {
+  return p.nodes <= 1 ? 0 : p.nodes <= 2 ? 1 : 2;
+}
 
 BytesPerSecond tree_limit(const LibraryEstimate& e, Protocol protocol, std::size_t nodes) {
   switch (protocol) {
@@ -106,8 +107,7 @@ Estimate library_estimate(const CollectiveTuning& t, Operation operation, const 
       if (q.column == 1) q.bus = std::min(e.search_share * link, 2 * l.egress.si());
       return tree(q);
     }
-    case Algorithm::nvls:
-      return all_reduce && switched && p.one_node() ? in_switch(q, link, 0, false) : Estimate{};
+    case Algorithm::nvls: return all_reduce && switched && p.one_node() ? in_switch(q, link, 0, false) : Estimate{};
     case Algorithm::nvls_tree:
       return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls.tree_members.value.si()
                  ? in_switch(q, link, l.per_member.si(), true)

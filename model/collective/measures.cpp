@@ -18,8 +18,12 @@ double bus_factor(Operation o, int ranks) {
   }
 }
 
-Bytes bytes_sent(Operation o, Bytes bytes, int ranks) { return bus_factor(o, ranks) * bytes; }
-Bytes bytes_sent_by_many(Operation o, Bytes bytes) { return (o == Operation::all_reduce ? 2 : 1) * bytes; }
+Bytes bytes_sent(Operation o, Bytes bytes, int ranks) {
+  return bus_factor(o, ranks) * bytes;
+}
+Bytes bytes_sent_by_many(Operation o, Bytes bytes) {
+  return (o == Operation::all_reduce ? 2 : 1) * bytes;
+}
 
 Seconds lower_bound(const Network& net, Operation o, Bytes bytes, const Group& group) {
   const Placement p = place(net, group);

@@ -62,8 +62,8 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   l.inner = achieved(scope, inner);
   if (inner.topology == Tier::Topology::mesh && inner.size > 2 && p.per_node() < static_cast<double>(inner.size)) {
     // Every pair has its own link: a group uses those between its members.
-    const auto part = scope.input("links in the group", p.per_node() - 1) /
-                      scope.input("links", static_cast<double>(inner.size - 1));
+    const auto part =
+        scope.input("links in the group", p.per_node() - 1) / scope.input("links", static_cast<double>(inner.size - 1));
     l.inner = max(part, 1 / static_cast<double>(inner.size - 1)) * l.inner;
   }
   l.inner = let("B_inner", l.inner);
@@ -73,7 +73,8 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   // members[t−1] · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the least n/(n − m) · B_t.
   std::size_t ring = 1, all = 1;
   for (std::size_t t = 2; t < p.tiers; ++t) {
-    if (p.members[t - 1] * plain_bandwidth(network.tiers[t]) < p.members[ring - 1] * plain_bandwidth(network.tiers[ring]))
+    if (p.members[t - 1] * plain_bandwidth(network.tiers[t]) <
+        p.members[ring - 1] * plain_bandwidth(network.tiers[ring]))
       ring = t;
     if (p.spread(t) * plain_bandwidth(network.tiers[t]) < p.spread(all) * plain_bandwidth(network.tiers[all])) all = t;
   }

@@ -13,9 +13,9 @@ inline constexpr std::size_t max_tiers = 6;
 // min(n, max(1, size_t / stride)) members: stride 1 fills the node, stride ≥ node size leaves one member per node.
 struct Placement {
   int ranks = 1;
-  std::size_t tiers = 1;                         // tiers that the group needs: tier `tiers − 1` holds it whole
-  std::array<double, max_tiers> members{};       // in one domain of tier t; members[tiers − 1] = ranks
-  double nodes = 1;                              // domains of the innermost tier: ceil(ranks / members[0])
+  std::size_t tiers = 1;                    // tiers that the group needs: tier `tiers − 1` holds it whole
+  std::array<double, max_tiers> members{};  // in one domain of tier t; members[tiers − 1] = ranks
+  double nodes = 1;                         // domains of the innermost tier: ceil(ranks / members[0])
   [[nodiscard]] bool one_node() const { return tiers == 1; }
   [[nodiscard]] double per_node() const { return members[0]; }
   // Bytes for all ranks / bytes for those outside a domain of tier t − 1.

@@ -16,9 +16,10 @@ std::string_view to_string(Operation o) {
   return names[static_cast<std::size_t>(o)];
 }
 std::string_view to_string(Algorithm a) {
-  constexpr std::array<std::string_view, 15> names{
-      "none", "ring",      "tree",    "recursive-doubling", "rabenseifner", "mst",   "pat",      "nvls",
-      "nvls-tree", "collnet", "hierarchical",   "direct",       "torus", "one-shot", "two-shot"};
+  constexpr std::array<std::string_view, 15> names{"none",         "ring",     "tree",         "recursive-doubling",
+                                                   "rabenseifner", "mst",      "pat",          "nvls",
+                                                   "nvls-tree",    "collnet",  "hierarchical", "direct",
+                                                   "torus",        "one-shot", "two-shot"};
   return names[static_cast<std::size_t>(a)];
 }
 std::string_view to_string(Protocol p) {
@@ -32,7 +33,9 @@ bool on_torus(const Network& n) {
   const auto t = n.tiers[0].topology;
   return t == Tier::Topology::torus || t == Tier::Topology::ring;
 }
-bool custom(Algorithm a) { return a == Algorithm::one_shot || a == Algorithm::two_shot; }
+bool custom(Algorithm a) {
+  return a == Algorithm::one_shot || a == Algorithm::two_shot;
+}
 
 // Whether the method can run: by the library when it has a tuning, else by the textbook.
 bool runs(const Network& net, Operation o, const Placement& p, const Links<Plain>& l, Method m) {
@@ -42,7 +45,8 @@ bool runs(const Network& net, Operation o, const Placement& p, const Links<Plain
     return m.protocol == Protocol::simple && alpha_beta_runs(o, p, net.tiers[0].in_network_reduction, m.algorithm);
   if (m.algorithm == Algorithm::direct) return spread && m.protocol == Protocol::simple;
   if (custom(m.algorithm))
-    return o == Operation::all_reduce && p.one_node() && net.tuning->one_shot && net.tuning->two_shot && m.protocol == Protocol::simple;
+    return o == Operation::all_reduce && p.one_node() && net.tuning->one_shot && net.tuning->two_shot &&
+           m.protocol == Protocol::simple;
   if (spread) return false;
   const bool protocols = m.algorithm == Algorithm::ring || m.algorithm == Algorithm::tree;
   if (!protocols && m.protocol != Protocol::simple) return false;
@@ -188,8 +192,7 @@ std::vector<Candidate> candidates(const Network& net, Operation o, Bytes bytes, 
 }
 
 template CollectiveCost<Plain> collective_cost(Scope<Plain>, const Network&, Operation, Bytes, const Group&);
-template CollectiveCost<Traced> collective_cost(Scope<Traced>, const Network&, Operation, BytesT<Traced>,
-                                                const Group&);
+template CollectiveCost<Traced> collective_cost(Scope<Traced>, const Network&, Operation, BytesT<Traced>, const Group&);
 template CollectiveCost<Plain> collective_cost(Scope<Plain>, const Network&, Operation, Bytes, const Group&, Method);
 template CollectiveCost<Traced> collective_cost(Scope<Traced>, const Network&, Operation, BytesT<Traced>, const Group&,
                                                 Method);

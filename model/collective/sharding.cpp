@@ -148,7 +148,8 @@ ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_i
     }
   }
   if (!partial.empty())
-    p.steps.push_back({Operation::all_reduce, partial, text(local), shard_bytes(local, mesh, bytes_per_element), false});
+    p.steps.push_back(
+        {Operation::all_reduce, partial, text(local), shard_bytes(local, mesh, bytes_per_element), false});
   for (std::size_t i = 0; i < c.dims.size(); ++i) {
     gather(local, local.dims[i], without(local.dims[i].axes, c.dims[i].axes), false);
     if (!without(c.dims[i].axes, local.dims[i].axes).empty())

@@ -139,8 +139,8 @@ Cost<K> gather_bound(ScalarT<K> p, BytesT<K> n) {
   return {lg(p), others(p, n), {}};
 }
 
-#define NAPKIN_INSTANTIATE(name)                              \
-  template Cost<Plain> name<Plain>(Scalar, Bytes);            \
+#define NAPKIN_INSTANTIATE(name)                   \
+  template Cost<Plain> name<Plain>(Scalar, Bytes); \
   template Cost<Traced> name<Traced>(ScalarT<Traced>, BytesT<Traced>);
 NAPKIN_INSTANTIATE(mst_broadcast)
 NAPKIN_INSTANTIATE(mst_reduce)

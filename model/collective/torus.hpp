@@ -26,9 +26,10 @@ struct Axes {
 [[nodiscard]] Axes axes_of(const Tier& torus, const Group& group);
 
 // Seconds of a collective over `axes`, `link` = one link, one direction, `hop` = one hop; bytes as in collective.hpp.
-// Gather along a closed axis of length L, both directions: ⌊L/2⌋ hops of V/L on each link; one direction or open: L − 1.
-// Several axes share the work: 1/T = Σ 1/T_axis. All-reduce = reduce-scatter + all-gather. All-to-all is bound by the
-// longest axis (send/recv: between the farthest two, over the links of all axes): a link carries v·L/8 (closed, both directions), v·L/4 (open), v·(L−1)/2 (closed, one direction).
+// Gather along a closed axis of length L, both directions: ⌊L/2⌋ hops of V/L on each link; one direction or open: L
+// − 1. Several axes share the work: 1/T = Σ 1/T_axis. All-reduce = reduce-scatter + all-gather. All-to-all is bound by
+// the longest axis (send/recv: between the farthest two, over the links of all axes): a link carries v·L/8 (closed,
+// both directions), v·L/4 (open), v·(L−1)/2 (closed, one direction).
 template <class K>
 [[nodiscard]] CollectiveCost<K> torus_cost(const Scope<K>& scope, Operation operation, BytesT<K> bytes,
                                            const Axes& axes, BytesPerSecondT<K> link, SecondsT<K> hop);

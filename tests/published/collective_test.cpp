@@ -36,16 +36,22 @@ struct Row {
   Operation operation{};
   int ranks = 0;
   double bytes = 0, seconds = 0;
-  bool nodes = false;          // several
-  double nic = 0, hop = 0;     // of the fabric, where it is not the catalog's
+  bool nodes = false;       // several
+  double nic = 0, hop = 0;  // of the fabric, where it is not the catalog's
   std::optional<Method> method;
 };
 
-const std::map<std::string, std::string, std::less<>> machines{
-    {"A100-SXM4-80GB", "a100-sxm-80gb"}, {"A100-80GB-SXM(?)", "a100-sxm-80gb"}, {"A100-40GB-SXM (p4d)", "a100-sxm-80gb"},
-    {"H100-SXM5-80GB", "h100-sxm"},      {"H100-80GB-SXM(not named)", "h100-sxm"}, {"H200-SXM-141GB", "h200-sxm"},
-    {"B200-HGX", "b200-hgx"},            {"B300-HGX", "b300-hgx"},              {"GB200", "gb200-nvl72"},
-    {"GB300", "gb300-nvl72"},            {"V100-32GB-SXM2", "v100-sxm2-32gb"}};
+const std::map<std::string, std::string, std::less<>> machines{{"A100-SXM4-80GB", "a100-sxm-80gb"},
+                                                               {"A100-80GB-SXM(?)", "a100-sxm-80gb"},
+                                                               {"A100-40GB-SXM (p4d)", "a100-sxm-80gb"},
+                                                               {"H100-SXM5-80GB", "h100-sxm"},
+                                                               {"H100-80GB-SXM(not named)", "h100-sxm"},
+                                                               {"H200-SXM-141GB", "h200-sxm"},
+                                                               {"B200-HGX", "b200-hgx"},
+                                                               {"B300-HGX", "b300-hgx"},
+                                                               {"GB200", "gb200-nvl72"},
+                                                               {"GB300", "gb300-nvl72"},
+                                                               {"V100-32GB-SXM2", "v100-sxm2-32gb"}};
 const std::map<std::string, Operation, std::less<>> operations{{"all_reduce", Operation::all_reduce},
                                                                {"all_gather", Operation::all_gather},
                                                                {"reduce_scatter", Operation::reduce_scatter},
@@ -75,8 +81,13 @@ std::vector<Row> nccl_table(const std::string& folder) {
   while (std::getline(in, line)) {
     const auto c = split(line);
     if (!machines.contains(c[0])) continue;
-    rows.push_back({.machine = machine(c[0]), .group = {}, .operation = operations.at(c[2]), .ranks = std::stoi(c[4]),
-                    .bytes = std::stod(c[5]), .seconds = std::stod(c[6]) * 1e-6, .method = {}});
+    rows.push_back({.machine = machine(c[0]),
+                    .group = {},
+                    .operation = operations.at(c[2]),
+                    .ranks = std::stoi(c[4]),
+                    .bytes = std::stod(c[5]),
+                    .seconds = std::stod(c[6]) * 1e-6,
+                    .method = {}});
   }
   return rows;
 }
@@ -91,8 +102,12 @@ std::vector<Row> custom_table(const std::string& folder) {
     const auto c = split(line);
     // Above a few MB the engine falls back to NCCL.
     if (!machines.contains(c[0]) || c[1].find("TRT") == c[1].npos || std::stod(c[3]) > 1 << 20) continue;
-    rows.push_back({.machine = machine(c[0]), .group = {}, .operation = Operation::all_reduce, .ranks = std::stoi(c[2]),
-                    .bytes = std::stod(c[3]), .seconds = std::stod(c[4]) * 1e-6,
+    rows.push_back({.machine = machine(c[0]),
+                    .group = {},
+                    .operation = Operation::all_reduce,
+                    .ranks = std::stoi(c[2]),
+                    .bytes = std::stod(c[3]),
+                    .seconds = std::stod(c[4]) * 1e-6,
                     .method = Method{Algorithm::one_shot, Protocol::simple}});
   }
   return rows;
@@ -126,8 +141,10 @@ std::vector<Row> published(const std::string& folder) {
     r.ranks = static_cast<int>(f["gpus"].number());
     r.bytes = f["bytes"].number();
     r.nodes = f["nodes"].number() > 1;
-    if (const auto t = f.find("time_us")) r.seconds = t->number() * 1e-6;
-    else if (const auto b = f.find("busbw_GBps")) r.seconds = bus_factor(r.operation, r.ranks) * r.bytes / b->number() * 1e-9;
+    if (const auto t = f.find("time_us"))
+      r.seconds = t->number() * 1e-6;
+    else if (const auto b = f.find("busbw_GBps"))
+      r.seconds = bus_factor(r.operation, r.ranks) * r.bytes / b->number() * 1e-9;
     if (r.seconds <= 0) continue;
     read_fabric(text("nic"), static_cast<int>(f["gpus_per_node"].number()), r);
     if (text("algo").find("NVLS_ENABLE=0") != std::string::npos) r.method = Method{Algorithm::ring, Protocol::simple};
@@ -144,8 +161,13 @@ std::vector<Row> own_h200(const std::string& folder) {
     const Field f = Document::parse_line(line, "collectives-h200-2gpu.jsonl", n).root();
     const auto operation = operations.find(f["kind"].string());
     if (operation == operations.end()) continue;
-    rows.push_back({.machine = "h200-sxm", .group = {}, .operation = operation->second, .ranks = 2,
-                    .bytes = f["bytes"].number(), .seconds = f["t_s"].number(), .method = {}});
+    rows.push_back({.machine = "h200-sxm",
+                    .group = {},
+                    .operation = operation->second,
+                    .ranks = 2,
+                    .bytes = f["bytes"].number(),
+                    .seconds = f["t_s"].number(),
+                    .method = {}});
   }
   return rows;
 }

@@ -62,7 +62,8 @@ TEST_SUITE("collective") {
     const Group g{64, 1};
     const double beta = 1 / 25e9, v = 1e8;
     CHECK(time(n, Operation::all_reduce, v, g, Algorithm::ring) == doctest::Approx(126 * 2e-6 + 126.0 / 64 * v * beta));
-    CHECK(time(n, Operation::all_reduce, v, g, Algorithm::recursive_doubling) == doctest::Approx(6 * (2e-6 + v * beta)));
+    CHECK(time(n, Operation::all_reduce, v, g, Algorithm::recursive_doubling) ==
+          doctest::Approx(6 * (2e-6 + v * beta)));
     CHECK(time(n, Operation::all_reduce, v, g, Algorithm::rabenseifner) ==
           doctest::Approx(12 * 2e-6 + 126.0 / 64 * v * beta));
     CHECK(time(n, Operation::all_reduce, v, g, Algorithm::tree) == doctest::Approx(12 * 2e-6 + 2 * v * beta));
@@ -79,15 +80,16 @@ TEST_SUITE("collective") {
       for (double v : {1.0, 1e4, 1e8}) {
         const auto n = Bytes::si(v);
         const double slack = 1 + 1e-12;
-        for (const auto& c : {ring_all_reduce<Plain>(p, n), mst_all_reduce<Plain>(p, n),
-                              rabenseifner_all_reduce<Plain>(p, n), recursive_doubling_all_reduce<Plain>(p, n),
-                              double_tree_all_reduce<Plain>(p, n)}) {
+        for (const auto& c :
+             {ring_all_reduce<Plain>(p, n), mst_all_reduce<Plain>(p, n), rabenseifner_all_reduce<Plain>(p, n),
+              recursive_doubling_all_reduce<Plain>(p, n), double_tree_all_reduce<Plain>(p, n)}) {
           const auto b = all_reduce_bound<Plain>(p, n);
           // ⌊lg p⌋ exchanges and a fold reach ⌈lg p⌉.
           CHECK(c.rounds.si() * slack >= b.rounds.si());
           CHECK(c.reduced.si() * slack >= b.reduced.si());
         }
-        for (const auto& c : {ring_all_reduce<Plain>(p, n), rabenseifner_all_reduce<Plain>(p, n), mst_all_reduce<Plain>(p, n)})
+        for (const auto& c :
+             {ring_all_reduce<Plain>(p, n), rabenseifner_all_reduce<Plain>(p, n), mst_all_reduce<Plain>(p, n)})
           CHECK(c.sent.si() * slack >= all_reduce_bound<Plain>(p, n).sent.si());
         for (const auto& c : {ring_all_gather<Plain>(p, n), recursive_doubling_all_gather<Plain>(p, n),
                               mst_gather<Plain>(p, n), mst_scatter<Plain>(p, n)})
@@ -111,7 +113,8 @@ TEST_SUITE("collective") {
       const Network n = read_hardware(machine).network;
       for (const Operation o : operations) {
         CHECK(time(n, o, 1e9, {1, 1}) == 0);
-        for (const Group g : {Group{2, 1}, Group{4, 1}, Group{8, 1}, Group{16, 1}, Group{16, 8}, Group{256, 1}, Group{64, 4}}) {
+        for (const Group g :
+             {Group{2, 1}, Group{4, 1}, Group{8, 1}, Group{16, 1}, Group{16, 8}, Group{256, 1}, Group{64, 4}}) {
           double last = 0;
           for (double v = 1; v < 1e11; v *= 1.17) {
             const auto c = collective_cost(Scope<Plain>(), n, o, Bytes::si(v), g);
@@ -142,7 +145,8 @@ TEST_SUITE("collective") {
             REQUIRE(traced.time.why() != nullptr);
             REQUIRE(traced.time.why()->op == Op::choice);
             for (const auto& c : candidates(n, o, Bytes::si(v), g))
-              REQUIRE(c.cost.time.si() == collective_cost(scope, n, o, scope.input("n", Bytes::si(v)), g, c.method).time.si());
+              REQUIRE(c.cost.time.si() ==
+                      collective_cost(scope, n, o, scope.input("n", Bytes::si(v)), g, c.method).time.si());
           }
     }
   }
@@ -193,7 +197,8 @@ TEST_SUITE("collective") {
 
   TEST_CASE("oversubscription costs an all-to-all, not a ring that crosses once") {
     Network n = read_hardware("h100-sxm").network;
-    const double ring = time(n, Operation::all_gather, 1e10, {1024, 1}), all = time(n, Operation::all_to_all, 1e9, {1024, 1});
+    const double ring = time(n, Operation::all_gather, 1e10, {1024, 1}),
+                 all = time(n, Operation::all_to_all, 1e9, {1024, 1});
     n.tiers[2].oversubscription = given(Scalar(7));
     CHECK(time(n, Operation::all_gather, 1e10, {1024, 1}) == doctest::Approx(ring));
     CHECK(time(n, Operation::all_to_all, 1e9, {1024, 1}) > 3 * all);
@@ -216,7 +221,8 @@ TEST_SUITE("collective") {
     CHECK(turns.back().bytes > 0.5 * MiB);
     CHECK(turns.back().bytes < 3 * MiB);
     // A bad choice shows.
-    CHECK(time(h, Operation::all_reduce, 1e9, {8, 1}, Algorithm::ring, Protocol::ll) > 4 * time(h, Operation::all_reduce, 1e9, {8, 1}));
+    CHECK(time(h, Operation::all_reduce, 1e9, {8, 1}, Algorithm::ring, Protocol::ll) >
+          4 * time(h, Operation::all_reduce, 1e9, {8, 1}));
     CHECK_THROWS_AS(time(h, Operation::all_gather, 1e9, {8, 1}, Algorithm::tree), InputError);
     CHECK_THROWS_AS(time(a, Operation::all_reduce, 1e9, {8, 1}, Algorithm::nvls), InputError);
   }
@@ -269,7 +275,8 @@ TEST_SUITE("collective") {
     n.tiers[0].dims = {8, 8, 8};
     n.tiers[0].wraps = {true, true, true};
     n.tiers[0].size = 512;
-    const double one = time(n, Operation::all_reduce, 1e10, {512, 1}), two = time(n, Operation::all_reduce, 1e10, {1024, 1});
+    const double one = time(n, Operation::all_reduce, 1e10, {512, 1}),
+                 two = time(n, Operation::all_reduce, 1e10, {1024, 1});
     // Each chip exchanges its 1/512 with its twin: 2 · 1/2 · V/512 over 6.25 GB/s.
     const double dcn = (n.tiers[1].bandwidth.value * n.tiers[1].efficiency.value).si();
     CHECK(two - one == doctest::Approx(1e10 / 512 / dcn + 2 * n.tiers[1].latency.value.si()));
@@ -288,7 +295,8 @@ TEST_SUITE("collective") {
     CHECK(expert_exchange_cost(s, n, {8, 1}, r, Bytes::si(7168)).bytes_across == Bytes());
     CHECK(expert_exchange_cost(s, n, {1, 1}, r, Bytes::si(7168)).time == Seconds());
     r.imbalance = 1.3;
-    CHECK(expert_exchange_cost(s, n, {64, 1}, r, Bytes::si(7168)).across.si() == doctest::Approx(1.3 * limited.across.si()));
+    CHECK(expert_exchange_cost(s, n, {64, 1}, r, Bytes::si(7168)).across.si() ==
+          doctest::Approx(1.3 * limited.across.si()));
   }
 
   TEST_CASE("bandwidth conventions of nccl-tests") {

@@ -57,7 +57,8 @@ TEST_SUITE("sharding") {
   }
 
   TEST_CASE("notation that is wrong is refused") {
-    for (const char* bad : {"", "A", "A[I", "A[]", "A[I_]", "A[I_X,J_X]"}) CHECK_THROWS_AS((void)parse_sharded(bad), InputError);
+    for (const char* bad : {"", "A", "A[I", "A[]", "A[I_]", "A[I_X,J_X]"})
+      CHECK_THROWS_AS((void)parse_sharded(bad), InputError);
     CHECK_THROWS_AS((void)product("A[I_Z,J]", "B[J,K]", "C[I,K]", mesh), InputError);
     CHECK_THROWS_AS((void)product("A[I,J]", "B[J,K]", "C[I,L]", mesh), InputError);
   }

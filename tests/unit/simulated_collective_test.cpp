@@ -32,7 +32,8 @@ class Machine {
   [[nodiscard]] std::size_t size() const { return at[0].size(); }
 
   void send(int from, int to, std::size_t begin, std::size_t end, bool reduce) {
-    if (begin < end) queue_.push_back({to, begin, Vector(at[from].begin() + begin, at[from].begin() + end), reduce, from, false});
+    if (begin < end)
+      queue_.push_back({to, begin, Vector(at[from].begin() + begin, at[from].begin() + end), reduce, from, false});
   }
   // [begin, end) of `from` lands at `slot` of `to`.
   void send_to_slot(int from, int to, std::size_t begin, std::size_t end, std::size_t slot) {
@@ -101,7 +102,9 @@ Machine filled(int p, int ports = 1) {
     for (std::size_t i = 0; i < m.size(); ++i) m.at[r][i] = (r + 1) * static_cast<long long>(i + 1);
   return m;
 }
-long long total(int p, std::size_t i) { return p * (p + 1) / 2 * static_cast<long long>(i + 1); }
+long long total(int p, std::size_t i) {
+  return p * (p + 1) / 2 * static_cast<long long>(i + 1);
+}
 
 void check_reduced_everywhere(const Machine& m) {
   for (int r = 0; r < m.ranks(); ++r)
@@ -112,8 +115,12 @@ void check_cost(const Machine& m, const Cost<Plain>& c) {
   CHECK(m.sent == doctest::Approx(c.sent.si()).epsilon(1e-12));
   CHECK(m.reduced == doctest::Approx(c.reduced.si()).epsilon(1e-12));
 }
-Scalar ranks(const Machine& m) { return m.ranks(); }
-Bytes bytes(const Machine& m) { return Bytes::si(static_cast<double>(m.size())); }
+Scalar ranks(const Machine& m) {
+  return m.ranks();
+}
+Bytes bytes(const Machine& m) {
+  return Bytes::si(static_cast<double>(m.size()));
+}
 
 // ---- the algorithms -------------------------------------------------------------------------------------------------
 // Part b of p is [b·n/p, (b+1)·n/p).
@@ -127,8 +134,12 @@ void ring_pass(Machine& m, int offset, bool reduce) {
     m.finish_round();
   }
 }
-void ring_reduce_scatter(Machine& m) { ring_pass(m, 0, true); }   // rank r ends with part r + 1
-void ring_all_gather(Machine& m) { ring_pass(m, 1, false); }
+void ring_reduce_scatter(Machine& m) {
+  ring_pass(m, 0, true);
+}  // rank r ends with part r + 1
+void ring_all_gather(Machine& m) {
+  ring_pass(m, 1, false);
+}
 
 // [lo, hi) splits in halves; the root of a half is its first rank.
 void mst(Machine& m, bool down, const std::function<void(int from, int to, int lo, int mid, int hi)>& message) {
@@ -159,13 +170,17 @@ void mst_reduce_run(Machine& m) {
   mst(m, false, [&](int from, int to, int, int, int) { m.send(from, to, 0, m.size(), true); });
 }
 void mst_scatter_run(Machine& m) {
-  mst(m, true, [&](int from, int to, int, int mid, int hi) { m.send(from, to, mid * part_size, hi * part_size, false); });
+  mst(m, true,
+      [&](int from, int to, int, int mid, int hi) { m.send(from, to, mid * part_size, hi * part_size, false); });
 }
 void mst_gather_run(Machine& m) {
-  mst(m, false, [&](int from, int to, int, int mid, int hi) { m.send(from, to, mid * part_size, hi * part_size, false); });
+  mst(m, false,
+      [&](int from, int to, int, int mid, int hi) { m.send(from, to, mid * part_size, hi * part_size, false); });
 }
 
-int power_of_two_below(int p) { return 1 << static_cast<int>(std::floor(std::log2(p))); }
+int power_of_two_below(int p) {
+  return 1 << static_cast<int>(std::floor(std::log2(p)));
+}
 // Surplus ranks give their vector to rank r − q before, and get the result after.
 template <class Inner>
 void folded(Machine& m, Inner inner) {
