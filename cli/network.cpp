@@ -84,6 +84,9 @@ void node_answer(const Options& o) {
 
 void add_network(CLI::App& app, Session&) {
   CLI::App* c = app.add_subcommand("network", "Switches, cables and bandwidth of a fat tree, or of a node's fabric");
+  c->footer(
+      "Examples:\n  napkin network fat-tree --radix 64 --endpoints 1024\n"
+      "  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s");
   c->require_subcommand(1);
   const auto o = std::make_shared<Options>();
   CLI::App* tree = c->add_subcommand("fat-tree", "A full-bisection fat tree");

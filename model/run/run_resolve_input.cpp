@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hardware/hardware_input.hpp"
+#include "model/collective/slice.hpp"
 #include "model/frameworks/profile_input.hpp"
 #include "model/search/rules.hpp"
 #include "model/step/precision.hpp"
@@ -25,6 +26,7 @@ class Resolver {
     set_profile();
     set_hardware();
     set_job(with_layout);
+    set_slice();
     if (with_layout) set_layout();
     return std::move(run_);
   }
@@ -122,6 +124,14 @@ class Resolver {
     } else {
       job.gpus = required(r_.gpus, "gpus", "the number of accelerators");
     }
+  }
+
+  // On a torus the job gets a slice of the pod; groups lie on that, not on the whole of it.
+  void set_slice() {
+    Hardware h = *run_.hardware;
+    h.network = slice_for(h.network, run_.job.gpus);
+    run_.hardware = std::make_shared<const Hardware>(std::move(h));
+    run_.job.hardware = run_.hardware.get();
   }
 
   void set_layout() {
