@@ -89,6 +89,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
+  bool uneven_split = false;            // stages may differ by a layer beyond what the ends account for
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
   std::string default_schedule = "1f1b";

@@ -54,7 +54,7 @@ bool layers_split(const Job& j, const Layout& l) {
   // Even, or even once the embedding, the head or both count as a layer.
   const auto depth = static_cast<std::int64_t>(j.model->depth());
   const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
-  return depth >= chunks && (depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
+  return depth + 2 >= chunks && (depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
 }
 bool sp_available(const Job& j, const Layout& l) {
   return !l.sp || (l.tp > 1 && j.profile->sequence_parallel);

@@ -57,7 +57,7 @@ std::vector<std::int64_t> all_values(const Job& job, const Space& space, LayoutA
     case LayoutAxis::vpp: {
       std::vector<std::int64_t> v{1};
       if (p.pp > 1)
-        for (std::int64_t i = 2; i * p.pp <= static_cast<std::int64_t>(a.depth()); ++i) v.push_back(i);
+        for (std::int64_t i = 2; i * p.pp <= static_cast<std::int64_t>(a.depth()) + 2; ++i) v.push_back(i);
       return v;
     }
     case LayoutAxis::sp: return p.tp > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0};
