@@ -102,7 +102,15 @@ class Resolver {
     job.profile = run_.profile.get();
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
-    job.sequence = r_.sequence ? *r_.sequence : otherwise(r_.sequence, std::int64_t{4096}, "seq_len", "not given");
+    const Architecture& a = *run_.model;
+    const std::int64_t usual = a.context > 0 ? std::min<std::int64_t>(4096, a.context) : 4096;
+    job.sequence = otherwise(r_.sequence, a.position == Position::learned && a.learned_positions > 0
+                                              ? std::min(usual, a.learned_positions)
+                                              : usual,
+                             "seq_len", "not given");
+    if (a.position == Position::learned && a.learned_positions > 0 && job.sequence > a.learned_positions)
+      fail("seq_len", fmt::format("{} tokens, but {} has {} learned positions; write at most {}", job.sequence, a.name,
+                                  a.learned_positions, a.learned_positions));
     if (r_.batch && r_.batch->tokens > 0) {
       if (r_.batch->tokens % job.sequence != 0)
         fail("batch", fmt::format("{} tokens are not whole sequences of {}; write {} or {}-tokens", r_.batch->tokens,
