@@ -13,6 +13,9 @@ const Node* Derivation::add(Node n) {
 const Node* derive(Op op, Dim dim, double value, const Operand& a, const Operand& b) {
   Derivation* owner = a.node != nullptr ? a.node->owner : b.node != nullptr ? b.node->owner : nullptr;
   if (owner == nullptr) return nullptr;
+  // Adding nothing is not a step.
+  if (op == Op::add && b.node == nullptr && b.value == 0) return a.node;
+  if (op == Op::add && a.node == nullptr && a.value == 0) return b.node;
   return owner->add({.op = op, .dim = dim, .value = value, .a = a, .b = b, .name = {}, .source = {}});
 }
 

@@ -131,15 +131,15 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
   for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
+  sum = let("t_work", sum);
   const double beyond = static_cast<double>(gpus(l)) / job.hardware->network.node_size;
   if (beyond > 1) {
     const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
-    set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * let("t_work", sum));
+    set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
   set(Term::fixed, scope.read("t_fixed", job.profile->host.step));
-  SecondsT<K> total = step.terms[0];
-  for (std::size_t t = 1; t < term_count; ++t) total = total + step.terms[t];
-  step.time = let("step_time", total);
+  step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
+                                   step.terms[static_cast<std::size_t>(Term::fixed)]);
 
   // 6. Memory of the fullest stage.
   for (std::size_t i = 0; i < stages.size(); ++i) {

@@ -153,6 +153,15 @@ class Pricer {
       backward_.cp =
           let("cp_exposed_backward", max(SecondsT<K>{}, ring_backward_ - window * backward_.attention), "liu2023ring");
     }
+    const auto name = [](PassCost<K>& p, std::string_view pass) {
+      p.gemm = let("gemm", p.gemm, {}, pass);
+      p.attention = let("attention", p.attention, {}, pass);
+      p.elementwise = let("elementwise", p.elementwise, {}, pass);
+      p.tp = let("tp_comm", p.tp, {}, pass);
+      p.ep = let("ep_comm", p.ep, {}, pass);
+    };
+    name(forward_, "forward");
+    name(backward_, "backward");
     forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_kernels_ * launch_ - forward_.total()));
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_kernels_ * launch_ - backward_.total()));
   }

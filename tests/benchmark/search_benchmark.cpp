@@ -1,0 +1,44 @@
+// Layouts per second of the search, full time and memory: one core, the default space.
+#include <benchmark/benchmark.h>
+
+#include "model/search/search.hpp"
+#include "tests/step_fixture.hpp"
+
+namespace {
+
+using namespace napkin;
+using napkin::test::TestJob;
+
+void search_space(benchmark::State& state, const char* model, const char* hw, std::int64_t gpus, std::int64_t batch) {
+  const TestJob t(model, hw, "reference", gpus, 4096, batch);
+  std::int64_t searched = 0;
+  for (auto _ : state) {
+    const Outcome o = search({.job = t.job, .space = {}});
+    searched += o.searched;
+    benchmark::DoNotOptimize(o.best.front().cost.time);
+  }
+  state.counters["layouts"] = static_cast<double>(searched) / static_cast<double>(state.iterations());
+  state.counters["layouts/s"] = benchmark::Counter(static_cast<double>(searched), benchmark::Counter::kIsRate);
+}
+
+void one_prediction(benchmark::State& state) {
+  const TestJob t("llama3.1-70b", "h100", "reference", 64, 8192, 128);
+  const Layout l{.tp = 8, .sp = true, .pp = 2, .dp = 4, .zero = 1};
+  for (auto _ : state) benchmark::DoNotOptimize(predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention).step.time);
+}
+
+void one_explanation(benchmark::State& state) {
+  const TestJob t("llama3.1-70b", "h100", "reference", 64, 8192, 128);
+  const Layout l{.tp = 8, .sp = true, .pp = 2, .dp = 4, .zero = 1};
+  for (auto _ : state) {
+    Derivation d;
+    benchmark::DoNotOptimize(predict(Scope<Traced>(d), t.job, l, FlopConvention::full_attention).step.time);
+  }
+}
+
+}  // namespace
+
+BENCHMARK_CAPTURE(search_space, dense_100B_1024_h100, "100B", "h100", 1024, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_2048_h100, "deepseek-v3", "h100", 2048, 4096)->Unit(benchmark::kMillisecond);
+BENCHMARK(one_prediction)->Unit(benchmark::kMicrosecond);
+BENCHMARK(one_explanation)->Unit(benchmark::kMicrosecond);
