@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/cells.hpp"
 #include "cli/prediction_view.hpp"
 #include "cli/run_flags.hpp"
 #include "model/text.hpp"
@@ -45,24 +46,26 @@ std::vector<Side> sides(const Options& o) {
   const auto add = [&](const std::string& title, const RunRequest& request) {
     Run run = resolve(request);
     auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
-    all.push_back({title.empty() ? describe(run.layout) : title, std::move(run), std::move(p)});
+    all.push_back({title.empty() ? describe(run.layout) : title + ": " + describe(run.layout), std::move(run), std::move(p)});
   };
   const std::vector<std::string> layouts = o.what.empty() ? std::vector<std::string>{""} : o.what;
   for (const std::string& layout : layouts) {
     if (o.hardware.empty()) {
-      add(layout, read_side(layout, o));
+      const bool record = layout.ends_with(".json");
+      add(record ? std::filesystem::path(layout).stem().string() : std::string(), read_side(layout, o));
       continue;
     }
     for (const std::string& hw : o.hardware) {
       RunRequest request = read_side(layout, o);
       request.hardware = hw;
-      add(layout.empty() ? hw : fmt::format("{} on {}", layout, hw), request);
+      add(hw, request);
     }
   }
   return all;
 }
 
-Table comparison(const std::vector<Side>& all) {
+Table comparison(const std::vector<Side>& all, OutputFormat output) {
+  const Cells cell(output);
   Table t;
   t.title = fmt::format("{} against the others", all.front().title);
   t.columns = {{"", false}};
@@ -72,18 +75,18 @@ Table comparison(const std::vector<Side>& all) {
     for (const Side& s : all) cells.push_back(value(s));
     t.rows.push_back(std::move(cells));
   };
-  row("step time", [](const Side& s) { return format(s.prediction.step.time); });
+  row("step time", [&](const Side& s) { return cell.time(s.prediction.step.time); });
   row("relative to the first", [&](const Side& s) {
     return fmt::format("{:.3f}", double(s.prediction.step.time / all.front().prediction.step.time));
   });
   row("tokens/s per GPU", [](const Side& s) { return fmt::format("{:.1f}", s.prediction.tokens_per_gpu.si()); });
-  row("MFU", [](const Side& s) { return fmt::format("{:.1f} %", 100 * double(s.prediction.mfu)); });
+  row("MFU", [&](const Side& s) { return cell.share(double(s.prediction.mfu)); });
   for (std::size_t i = 0; i < term_count; ++i) {
     if (std::none_of(all.begin(), all.end(), [i](const Side& s) { return s.prediction.step.terms[i] > Seconds{}; })) continue;
-    row(std::string(term_names[i]), [i](const Side& s) { return format(s.prediction.step.terms[i]); });
+    row(std::string(term_names[i]), [&, i](const Side& s) { return cell.time(s.prediction.step.terms[i]); });
   }
   const auto bytes = [&](const char* name, auto value) {
-    row(name, [&](const Side& s) { return format_gib(value(s.prediction.step.memory)); });
+    row(name, [&](const Side& s) { return cell.gib(value(s.prediction.step.memory)); });
   };
   bytes("states", [](const StageMemory<Plain>& m) { return m.parameters + m.gradients + m.optimizer; });
   bytes("activations", [](const StageMemory<Plain>& m) { return m.activations; });
@@ -91,7 +94,7 @@ Table comparison(const std::vector<Side>& all) {
   bytes("transient", [](const StageMemory<Plain>& m) { return m.transient; });
   bytes("buffers and context", [](const StageMemory<Plain>& m) { return m.fragmentation + m.overhead; });
   bytes("device", [](const StageMemory<Plain>& m) { return m.device; });
-  row("capacity", [](const Side& s) { return format_gib(s.run.hardware->accelerator.capacity.value); });
+  row("capacity", [&](const Side& s) { return cell.gib(s.run.hardware->accelerator.capacity.value); });
   row("verdict", [](const Side& s) {
     return std::string(to_string(verdict(s.prediction.step.memory.device, s.run.hardware->accelerator.capacity.value)));
   });
@@ -113,7 +116,7 @@ void run(const Options& o) {
     print(j.dump(2) + "\n");
     return;
   }
-  print(render(comparison(all), o.format));
+  print(render(comparison(all, o.format), o.format));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ void run(const Options& o) {
     print(j.dump(2) + "\n");
     return;
   }
-  print(headline(run) + "\n\n" + render(memory_table(run, p), o.format));
+  print((o.format == OutputFormat::csv ? std::string() : headline(run) + "\n\n") + render(memory_table(run, p, o.format), o.format));
   if (o.format == OutputFormat::table) print("\n" + assumption_lines(run));
   if (o.explain) print("\n" + explain(roots));
 }

@@ -40,13 +40,13 @@ void run(const Options& o, Session& session) {
   }
 
   if (o.format == OutputFormat::json) {
-    print(plan_json(request, base, outcome, remedy, elapsed).dump(2) + "\n");
+    print(plan_json(request, base, outcome, remedy, o.margin, elapsed).dump(2) + "\n");
     return;
   }
   if (outcome.best.empty()) {
-    print(infeasible_text(base, outcome, remedy));
+    print(infeasible_text(base, outcome, remedy, o.margin));
   } else {
-    print(render(ranking_table(base, outcome), o.format));
+    print(render(ranking_table(base, outcome, o.format), o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
   if (o.rules && o.format != OutputFormat::csv) print("\n" + render(dropped_table(outcome), o.format));

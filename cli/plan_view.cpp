@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/prediction_view.hpp"
+#include "cli/cells.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
@@ -47,23 +48,25 @@ std::string axis_value(LayoutAxis axis, std::int64_t v) {
 
 }  // namespace
 
-Table ranking_table(const Run& base, const Outcome& o) {
+Table ranking_table(const Run& base, const Outcome& o, OutputFormat output) {
+  const Cells cell(output);
   Table t;
   t.title = fmt::format("{} on {} × {}, {} sequences of {} a step, {}, framework {}", base.model->name,
                         format_count(static_cast<double>(base.job.gpus)), base.hardware->accelerator.title,
                         format_count(static_cast<double>(base.job.batch)),
                         format_count(static_cast<double>(base.job.sequence)), base.job.precision.name,
                         base.profile->name);
-  t.columns = {{"rank", true}, {"layout", false},     {"step", true}, {"tokens/s/GPU", true},
-               {"MFU", true},  {"GiB per GPU", true}, {"memory", false}, {"why", false}};
+  t.columns = {{"rank", true}, {"layout", false},     {cell.title("step", "step_time_s"), true},
+               {cell.title("tokens/s/GPU", "tokens_per_s_per_gpu"), true}, {cell.title("MFU", "mfu"), true},
+               {cell.title("per GPU", "device_bytes"), true}, {"memory", false}, {"where the time goes", false}};
   for (std::size_t i = 0; i < o.best.size(); ++i) {
     const RankedLayout& c = o.best[i];
     const Run run = with_layout(base, c.layout);
-    t.rows.push_back({std::to_string(i + 1), describe(c.layout), format(c.cost.time),
+    t.rows.push_back({std::to_string(i + 1), describe(c.layout), cell.time(c.cost.time),
                       fmt::format("{:.1f}", tokens_per_gpu(run, c.cost)),
-                      fmt::format("{:.1f} %", 100 * mfu_of(run, c.cost)),
-                      fmt::format("{:.1f}", double(c.cost.memory.device / GiB)),
-                      std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(run, c.cost)});
+                      cell.share(mfu_of(run, c.cost)),
+                      cell.gib(c.cost.memory.device),
+                      std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(c.cost)});
   }
   return t;
 }
@@ -74,6 +77,7 @@ Table alternatives_table(const Run& base, const Outcome& o) {
   t.columns = {{"instead of", false}, {"take", false}, {"best layout then", false}, {"step", true}, {"slower", true},
                {"mostly", false}};
   const RankedLayout& winner = o.best.front();
+  std::vector<Layout> shown;
   for (std::size_t a = 0; a < axis_count; ++a) {
     const auto axis = static_cast<LayoutAxis>(a);
     if (axis == LayoutAxis::micro_batch || axis == LayoutAxis::etp) continue;
@@ -81,7 +85,8 @@ Table alternatives_table(const Run& base, const Outcome& o) {
     const std::pair<const std::int64_t, RankedLayout>* next = nullptr;
     for (const auto& entry : o.best_by_axis[a])
       if (entry.first != mine && (next == nullptr || better(entry.second, next->second))) next = &entry;
-    if (next == nullptr) continue;
+    if (next == nullptr || std::find(shown.begin(), shown.end(), next->second.layout) != shown.end()) continue;
+    shown.push_back(next->second.layout);
     t.rows.push_back({fmt::format("{} {}", axis_names[a], axis_value(axis, mine)), axis_value(axis, next->first),
                       describe(next->second.layout), format(next->second.cost.time),
                       fmt::format("{:.1f} %", 100 * (double(next->second.cost.time / winner.cost.time) - 1)),
@@ -101,26 +106,27 @@ Table dropped_table(const Outcome& o) {
   return t;
 }
 
-std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies) {
+std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies, double margin) {
   if (!o.closest) {
-    // No layout passed the rules: name the one that took the most.
-    std::size_t most = 0;
-    for (std::size_t i = 1; i < o.dropped.size(); ++i)
-      if (o.dropped[i] > o.dropped[most]) most = i;
-    if (o.dropped.empty() || o.dropped[most] == 0) return "No layout is left: the limits given exclude every one.\n";
-    return fmt::format("No layout is valid on {} GPUs: \"{}\" [{}] dropped {} of them.\n", base.job.gpus,
-                       rules()[most].name, rules()[most].source, o.dropped[most]);
+    // No layout passed the rules: name the last rule that any of them came to.
+    std::size_t most = o.dropped.size();
+    for (std::size_t i = 0; i < o.dropped.size(); ++i)
+      if (o.dropped[i] > 0 && (most == o.dropped.size() || rules()[i].needs >= rules()[most].needs)) most = i;
+    if (most == o.dropped.size()) return "No layout is left: the limits given exclude every one.\n";
+    return fmt::format("No layout is valid on {} GPUs with {} sequences of {}: the last rule to drop any was \"{}\" [{}]; "
+                       "--rules counts them all.\n",
+                       base.job.gpus, base.job.batch, base.job.sequence, rules()[most].name, rules()[most].source);
   }
   const StageMemory<Plain>& m = o.closest->cost.memory;
   std::string s = fmt::format("No layout of {} fits: the smallest needs {} of {} per GPU{}, most of it {}: {}.\n",
                               base.model->name, format_gib(m.device), format_gib(capacity_of(base)),
                               m.device > capacity_of(base)
                                   ? fmt::format(" ({} too many)", format_gib(m.device - capacity_of(base)))
-                                  : std::string(" (inside the margin)"),
+                                  : std::string(", which leaves less than the margin free"),
                               dominant_term(m), describe(o.closest->layout));
-  if (m.device <= capacity_of(base)) s += "It does fit without the margin: --margin 0 ranks such layouts.\n";
+  if (m.device <= capacity_of(base)) s += "It would fit without the margin: --margin 0 ranks such layouts.\n";
   s += "What would make it fit:\n";
-  s += fmt::format("  an accelerator with {} usable\n", format_gib(m.device));
+  s += fmt::format("  an accelerator with {} usable ({:.0f} % margin)\n", format_gib(m.device / (1 - margin)), 100 * margin);
   for (const Remedy& r : remedies)
     s += r.kind == Remedy::Kind::more_gpus
              ? fmt::format("  {} GPUs: {} in {}\n", format_count(static_cast<double>(r.value)),
@@ -131,7 +137,7 @@ std::string infeasible_text(const Run& base, const Outcome& o, const std::vector
 }
 
 nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
-                                 const std::vector<Remedy>& remedies, double elapsed_s) {
+                                 const std::vector<Remedy>& remedies, double margin, double elapsed_s) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
   j["layouts"] = nlohmann::ordered_json::array();
@@ -145,7 +151,7 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
         {"tokens_per_s_per_gpu", tokens_per_gpu(run, c.cost)},
         {"mfu", mfu_of(run, c.cost)},
         {"memory", memory_json(c.cost.memory, capacity_of(base))},
-        {"reason", reason(run, c.cost)}})["breakdown_s"];
+        {"reason", reason(c.cost)}})["breakdown_s"];
     for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = c.cost.terms[t].si();
   }
   j["searched"] = o.searched;
@@ -159,7 +165,7 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   j["assumptions"] = base.assumptions;
   if (o.why == Outcome::Why::infeasible) {
     auto& why = j["infeasible"];
-    why["message"] = infeasible_text(base, o, remedies);
+    why["message"] = infeasible_text(base, o, remedies, margin);
     if (o.closest) {
       why["closest"] = {{"layout", layout_json(o.closest->layout)},
                         {"memory", memory_json(o.closest->cost.memory, capacity_of(base))},

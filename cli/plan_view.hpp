@@ -11,14 +11,15 @@
 namespace napkin::cli {
 
 // `base` is the resolved job; its layout is replaced by each candidate's.
-[[nodiscard]] Table ranking_table(const Run& base, const Outcome& o);
+[[nodiscard]] Table ranking_table(const Run& base, const Outcome& o, OutputFormat format);
 // What the best layout with a different choice on one axis would cost, and why.
 [[nodiscard]] Table alternatives_table(const Run& base, const Outcome& o);
 [[nodiscard]] Table dropped_table(const Outcome& o);
 // Nothing fits: the closest layout, by how much, and what would make it fit.
-[[nodiscard]] std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies);
+[[nodiscard]] std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies,
+                                          double margin);
 
 [[nodiscard]] nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
-                                               const std::vector<Remedy>& remedies, double elapsed_s);
+                                               const std::vector<Remedy>& remedies, double margin, double elapsed_s);
 
 }  // namespace napkin::cli

@@ -8,6 +8,8 @@
 #include "cli/explain.hpp"
 #include "cli/prediction_view.hpp"
 #include "cli/run_flags.hpp"
+#include "model/search/advice.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -22,7 +24,8 @@ struct Options {
 
 // Every figure of the answer, from the answer down.
 std::vector<const Node*> roots(const Prediction<Traced>& p) {
-  std::vector<const Node*> r{p.step.time.why(), p.tokens_per_gpu.why(), p.mfu.why(), p.hfu.why()};
+  std::vector<const Node*> r{p.step.time.why(), p.tokens_per_gpu.why(), p.mfu.why(), p.hfu.why(), p.shortest.why(),
+                             p.longest.why()};
   for (const auto& s : p.stages) r.push_back(s.device.why());
   return r;
 }
@@ -39,13 +42,18 @@ void run(const Options& o) {
   Prediction<Traced> traced;
   if (o.explain) traced = predict(Scope<Traced>(derivation), run.job, run.layout, run.convention);
 
+  const Bytes device = p.step.memory.device, capacity = run.hardware->accelerator.capacity.value;
+  if (verdict(device, capacity) == Verdict::does_not_fit)
+    note(fmt::format("this layout does not fit: {} of {} per GPU, most of it {}; the times are of a machine with more memory",
+                     format_gib(device), format_gib(capacity), dominant_term(p.step.memory)));
+
   if (o.format == OutputFormat::json) {
     auto j = prediction_json(run, p);
     if (o.explain) j["explanation"] = explain_json(roots(traced));
     print(j.dump(2) + "\n");
   } else {
-    print(render(summary_table(run, p), o.format) + "\n" + render(breakdown_table(p), o.format) + "\n" +
-          render(memory_table(run, p), o.format));
+    print(render(summary_table(run, p, o.format), o.format) + "\n" + render(breakdown_table(p, o.format), o.format) + "\n" +
+          render(memory_table(run, p, o.format), o.format));
     if (o.format == OutputFormat::table) print("\n" + assumption_lines(run));
     if (o.explain) print("\n" + explain(roots(traced)));
   }

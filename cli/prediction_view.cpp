@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/cells.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-std::string seconds(Seconds t) { return format(t); }
 
 std::string stage_title(const StageRanks& r, int pp) {
   if (pp == 1) return "all ranks";
@@ -29,44 +27,47 @@ std::string headline(const Run& run) {
                      run.hardware->accelerator.title, describe(run.layout));
 }
 
-Table summary_table(const Run& run, const Prediction<Plain>& p) {
+Table summary_table(const Run& run, const Prediction<Plain>& p, OutputFormat output) {
+  const Cells cell(output);
   Table t;
   t.title = headline(run);
   t.columns = {{"", false}, {"value", true}, {"note", false}};
   const double spread = double(run.profile->time_residual.value);
   t.rows = {
-      {"step time", seconds(p.step.time),
-       fmt::format("{} to {} (±{:.0f} %)", seconds((1 - spread) * p.step.time), seconds((1 + spread) * p.step.time),
-                   100 * spread)},
-      {"tokens/s per GPU", fmt::format("{:.1f}", p.tokens_per_gpu.si()),
+      {cell.title("step time", "step_time_s"), cell.time(p.step.time),
+       fmt::format("nine in ten runs of {}: {} to {} (±{:.0f} %)", run.profile->name, format(p.shortest),
+                   format(p.longest), 100 * spread)},
+      {cell.title("tokens/s per GPU", "tokens_per_s_per_gpu"), fmt::format("{:.1f}", p.tokens_per_gpu.si()),
        fmt::format("{} tokens a step over {} micro-batches",
                    format_count(static_cast<double>(run.job.batch * run.job.sequence)),
                    format_count(static_cast<double>(micro_batches(run.job, run.layout))))},
-      {"model TFLOP/s per GPU", fmt::format("{:.1f}", double(p.model_rate / (TFLOP / second))),
+      {cell.title("model TFLOP/s per GPU", "model_tflops_per_gpu"), fmt::format("{:.1f}", double(p.model_rate / (TFLOP / second))),
        fmt::format("{} a token, {}", format(p.token_flops.total), to_string(run.convention))},
-      {"MFU", percent(double(p.mfu)),
+      {cell.title("MFU", "mfu"), cell.share(double(p.mfu)),
        fmt::format("of {} dense {}", format(p.peak), to_string(run.job.precision.gemm))},
-      {"HFU", percent(double(p.hfu)), "recomputed FLOPs included"},
-      {"device memory", format_gib(largest_device(p)),
+      {cell.title("HFU", "hfu"), cell.share(double(p.hfu)), "recomputed FLOPs included"},
+      {cell.title("device memory", "device_bytes"), cell.gib(largest_device(p)),
        fmt::format("of {}: {}", format_gib(capacity_of(run)), to_string(verdict(largest_device(p), capacity_of(run))))},
   };
   return t;
 }
 
-Table breakdown_table(const Prediction<Plain>& p) {
+Table breakdown_table(const Prediction<Plain>& p, OutputFormat output) {
+  const Cells cell(output);
   Table t;
   t.title = "Where the step goes (the slowest stage's share; the sum is the step)";
-  t.columns = {{"term", false}, {"time", true}, {"share", true}};
+  t.columns = {{"term", false}, {cell.title("time", "time_s"), true}, {"share", true}};
   for (std::size_t i = 0; i < term_count; ++i) {
     const Seconds v = p.step.terms[i];
     if (v == Seconds{}) continue;
-    t.rows.push_back({std::string(term_names[i]), seconds(v), percent(double(v / p.step.time))});
+    t.rows.push_back({std::string(term_names[i]), cell.time(v), cell.share(double(v / p.step.time))});
   }
-  t.rows.push_back({"step", seconds(p.step.time), "100.0 %"});
+  t.rows.push_back({"step", cell.time(p.step.time), cell.share(1)});
   return t;
 }
 
-Table memory_table(const Run& run, const Prediction<Plain>& p) {
+Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat output) {
+  const Cells cell(output);
   Table t;
   t.title = fmt::format("Bytes per GPU at the peak, of {} usable", format_gib(capacity_of(run)));
   t.columns = {{"term", false}};
@@ -77,13 +78,13 @@ Table memory_table(const Run& run, const Prediction<Plain>& p) {
     t.rows.push_back(std::move(cells));
   };
   const auto bytes = [&](std::string name, Bytes StageMemory<Plain>::*member) {
-    row(std::move(name), [&, member](std::size_t i) { return format_gib(p.stages[i].*member); });
+    row(std::move(name), [&, member](std::size_t i) { return cell.gib(p.stages[i].*member); });
   };
   bytes("parameters", &StageMemory<Plain>::parameters);
   bytes("gradients", &StageMemory<Plain>::gradients);
   bytes("optimizer", &StageMemory<Plain>::optimizer);
   row("states", [&](std::size_t i) {
-    return format_gib(p.stages[i].parameters + p.stages[i].gradients + p.stages[i].optimizer);
+    return cell.gib(p.stages[i].parameters + p.stages[i].gradients + p.stages[i].optimizer);
   });
   row("micro-batches in flight", [&](std::size_t i) { return fmt::format("{:.4g}", p.ranks[i].in_flight); });
   bytes("activations", &StageMemory<Plain>::activations);
@@ -161,9 +162,9 @@ nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& 
   j["layout"] = layout_json(run.layout);
   j["layout"]["micro_batch"] = run.layout.micro_batch;
   j["layout"]["recompute"] = to_string(run.layout.recompute);
-  const double t = double(run.profile->time_residual.value), m = double(run.profile->memory_residual.value);
+  const double m = double(run.profile->memory_residual.value);
   const auto& source = run.profile->time_residual.source;
-  j["interval"] = {{"step_time_s", {(1 - t) * p.step.time.si(), (1 + t) * p.step.time.si()}},
+  j["interval"] = {{"step_time_s", {p.shortest.si(), p.longest.si()}},
                    {"device_bytes", {(1 - m) * p.step.memory.device.si(), (1 + m) * p.step.memory.device.si()}},
                    {"coverage", 0.9},
                    {"basis", source ? source->text : std::string()}};
@@ -206,7 +207,7 @@ nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run
   return j;
 }
 
-std::string reason(const Run& run, const StepCost<Plain>& step) {
+std::string reason(const StepCost<Plain>& step) {
   struct Cost {
     std::string_view what;
     double share;
@@ -230,7 +231,7 @@ std::string reason(const Run& run, const StepCost<Plain>& step) {
                                                                share(Term::backward_attention) + share(Term::ends)));
   for (std::size_t i = 0; i < 3 && costs[i].share >= 0.005; ++i)
     s += fmt::format(", {} {:.1f} %", costs[i].what, 100 * costs[i].share);
-  return s + fmt::format("; {} of {}", format_gib(step.memory.device), format_gib(capacity_of(run)));
+  return s;
 }
 
 }  // namespace napkin::cli

@@ -13,9 +13,9 @@ namespace napkin::cli {
 // "llama3-70b on 1,024 × NVIDIA H100 SXM5 80GB: tp8 sp pp4 dp32 mb1"
 [[nodiscard]] std::string headline(const Run& run);
 // Step time, throughput, MFU with its convention and peak, and the interval.
-[[nodiscard]] Table summary_table(const Run& run, const Prediction<Plain>& p);
-[[nodiscard]] Table breakdown_table(const Prediction<Plain>& p);
-[[nodiscard]] Table memory_table(const Run& run, const Prediction<Plain>& p);
+[[nodiscard]] Table summary_table(const Run& run, const Prediction<Plain>& p, OutputFormat format);
+[[nodiscard]] Table breakdown_table(const Prediction<Plain>& p, OutputFormat format);
+[[nodiscard]] Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat format);
 // What was inferred, a line each.
 [[nodiscard]] std::string assumption_lines(const Run& run);
 
@@ -25,7 +25,7 @@ namespace napkin::cli {
 [[nodiscard]] nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity);
 [[nodiscard]] nlohmann::ordered_json layout_json(const Layout& l);
 
-// The largest of the terms that are not useful work, and the memory: one line that says what a layout pays for.
-[[nodiscard]] std::string reason(const Run& run, const StepCost<Plain>& step);
+// Useful work and the largest of the other terms: one line that says what a layout pays for.
+[[nodiscard]] std::string reason(const StepCost<Plain>& step);
 
 }  // namespace napkin::cli

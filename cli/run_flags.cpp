@@ -132,6 +132,9 @@ void apply(const LayoutFlags& f, RunRequest& r) {
 }
 
 void apply_layout_words(const std::string& words, RunRequest& r) {
+  // What describe() leaves out is off, so that its words mean the same layout everywhere.
+  r.sp = false;
+  if (!r.zero) r.zero = 0;
   std::istringstream in(words);
   for (std::string word; in >> word;) {
     const auto digits = word.find_first_of("0123456789");

@@ -11,6 +11,9 @@ Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, Flop
     p.stages.push_back(evaluator.memory(s));
     p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
   }
+  const auto residual = scope.read("residual", job.profile->time_residual);
+  p.shortest = let("shortest", (1 - residual) * p.step.time);
+  p.longest = let("longest", (1 + residual) * p.step.time);
   const auto gpus = scope.input("G", static_cast<double>(job.gpus), "job: accelerators");
   const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *
                                         scope.input("s", static_cast<double>(job.sequence), "job: sequence length"));

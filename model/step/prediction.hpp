@@ -23,6 +23,7 @@ struct Prediction {
   ScalarT<K> mfu{};                          // chowdhery2022palm §4.1
   ScalarT<K> hfu{};                          // with recomputed FLOPs
   PerSecondT<K> tokens_per_gpu{};            // tokens per second and accelerator
+  SecondsT<K> shortest{}, longest{};         // nine in ten measured runs of the framework lie within
   std::vector<StageRanks> ranks;             // the distinct stages, in rank order
   std::vector<StageMemory<K>> stages;        // the peak of each
 };

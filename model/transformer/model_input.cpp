@@ -27,8 +27,15 @@ std::string normal_name(std::string_view name) {
     if (words.ends_with(suffix)) words.resize(words.size() - suffix.size());
   }
   if (words.starts_with("meta-")) words.erase(0, 5);
-  std::erase_if(words, [](char c) { return c == '-' || c == '_' || c == '.' || c == ' ' || c == ':'; });
-  return words;
+  // Separators do not count, but a decimal point does: gpt3-1.3b is not gpt3-13b.
+  std::string key;
+  const auto digit = [&](std::size_t i) { return i < words.size() && std::isdigit(static_cast<unsigned char>(words[i])) != 0; };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char c = words[i];
+    const bool point = c == '.' && i > 0 && digit(i - 1) && digit(i + 1);
+    if (point || (c != '-' && c != '_' && c != '.' && c != ' ' && c != ':')) key += c;
+  }
+  return key;
 }
 
 struct Preset {

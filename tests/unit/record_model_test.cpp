@@ -34,6 +34,15 @@ std::filesystem::path shared_data() {
 }  // namespace
 
 TEST_SUITE("record model") {
+  TEST_CASE("every preset's name leads to itself") {
+    for (const std::string& name : preset_names()) {
+      const auto text = preset_text(name);
+      REQUIRE(text);
+      CHECK(text->find("\"" + name + "\"") != std::string::npos);
+    }
+    CHECK(read_model("gpt3-13b").hidden != read_model("gpt3-1.3b").hidden);
+  }
+
   TEST_CASE("what is silent is inferred and said") {
     const auto a = read(with(R"(, "kv_heads": 2, "ffn": 1024)"));
     CHECK(a.kinds[0].attention->head_dim == 64);
