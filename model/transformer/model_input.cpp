@@ -61,12 +61,23 @@ const std::vector<Preset>& presets() {
   return all;
 }
 
+// Without the decimal points: "llama3_1_8b" means llama3.1-8b where no other preset reads the same.
+std::string loose(std::string key) {
+  std::erase(key, '.');
+  return key;
+}
+
 const Preset* find_preset(std::string_view name) {
   const std::string key = normal_name(name);
-  for (const Preset& p : presets()) {
+  for (const Preset& p : presets())
     if (std::find(p.keys.begin(), p.keys.end(), key) != p.keys.end()) return &p;
+  const Preset* only = nullptr;
+  for (const Preset& p : presets()) {
+    if (std::none_of(p.keys.begin(), p.keys.end(), [&](const std::string& k) { return loose(k) == loose(key); })) continue;
+    if (only != nullptr) return nullptr;
+    only = &p;
   }
-  return nullptr;
+  return only;
 }
 
 // "100B", "7b", "1T", "100B-moe" → a size; nothing when the text is no such size.
