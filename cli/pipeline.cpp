@@ -43,7 +43,7 @@ struct Answer {
   std::optional<Schedule> schedule;  // none: hand-written
   std::string name;
   PipelineProgram program;
-  std::vector<StageCost> stages;
+  std::vector<StageWork> stages;
   Timeline timeline;
   std::vector<RankMemory> memory;
   std::optional<PipelineTime<Plain>> closed;
@@ -85,19 +85,19 @@ std::vector<std::string> split_text(const std::string& text, char at) {
 }
 
 // --stage-times F:B:W,F:B:W,…: every stage of a lane in order.
-std::vector<StageCost> written_stages(const Options& o, const StageCost& base, int depth) {
+std::vector<StageWork> written_stages(const Options& o, const StageWork& base, int depth) {
   const std::vector<std::string> entries = split_text(o.stage_times, ',');
   if (entries.size() != static_cast<std::size_t>(depth)) {
     throw InputError(fmt::format("--stage-times: {} stages for a pipeline of {}; write F:B:W for each, with commas between",
                                  entries.size(), depth));
   }
-  std::vector<StageCost> stages;
+  std::vector<StageWork> stages;
   for (const std::string& entry : entries) {
     const std::vector<std::string> times = split_text(entry, ':');
     if (times.size() != 3) {
       throw InputError(fmt::format("--stage-times: \"{}\"; write forward:input-gradient:weight-gradient, as in 1:1:1", entry));
     }
-    StageCost stage = base;
+    StageWork stage = base;
     stage.forward = time_of("--stage-times", times[0]);
     stage.input_gradient = time_of("--stage-times", times[1]);
     stage.weight_gradient = time_of("--stage-times", times[2]);
@@ -127,8 +127,8 @@ PipelineProgram program_of(const Options& o, Answer& a) {
   return build_program(*a.schedule, {o.stages, o.micro_batches, o.chunks, o.group});
 }
 
-StageCost rank_cost(const Options& o, std::optional<Bytes> boundary) {
-  StageCost rank;
+StageWork rank_cost(const Options& o, std::optional<Bytes> boundary) {
+  StageWork rank;
   rank.forward = time_of("--tf", o.forward);
   rank.input_gradient = time_of("--tb", o.input_gradient);
   rank.weight_gradient = time_of("--tw", o.weight_gradient);
@@ -172,7 +172,7 @@ Answer answer(const Options& o) {
     a.boundary = boundary_bytes<Plain>(static_cast<double>(o.micro_batch), static_cast<double>(sequence), hidden,
                                        2 * byte, o.tp, o.scatter);
   }
-  const StageCost rank = rank_cost(o, a.boundary);
+  const StageWork rank = rank_cost(o, a.boundary);
   std::vector<double> work, layers;
   if (model) {
     a.split = split_of(o, stack_flops(*model, sequence), a.program.depth);

@@ -79,7 +79,7 @@ std::string timeline_text(const PipelineProgram& program, const Timeline& timeli
   for (std::size_t r = 0; r < program.order.size(); ++r) {
     std::string line(column(timeline.makespan), '.');
     for (std::size_t i = 0; i < program.order[r].size(); ++i) {
-      const Operation& op = program.order[r][i];
+      const ScheduledOperation& op = program.order[r][i];
       Span span = timeline.spans[r][i];
       // The two of a pair share its time.
       const Seconds middle = 0.5 * (span.start + span.end);
@@ -117,7 +117,7 @@ std::string timeline_svg(const PipelineProgram& program, const Timeline& timelin
                    "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"#f1f3f5\"/>\n",
         y + 15, r, left, y, makespan * scale, box);
     for (std::size_t i = 0; i < program.order[r].size(); ++i) {
-      const Operation& op = program.order[r][i];
+      const ScheduledOperation& op = program.order[r][i];
       const Span& span = timeline.spans[r][i];
       const bool second_of_pair = i > 0 && program.order[r][i - 1].paired, half = op.paired || second_of_pair;
       const double x = left + span.start.si() * scale, w = (span.end - span.start).si() * scale;

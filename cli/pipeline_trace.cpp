@@ -57,7 +57,7 @@ class Writer {
 
 }  // namespace
 
-std::string trace_json(const PipelineProgram& program, std::span<const StageCost> stages, const Timeline& timeline,
+std::string trace_json(const PipelineProgram& program, std::span<const StageWork> stages, const Timeline& timeline,
                        const std::string& title, const std::string& held_unit) {
   Writer w;
   w.event(R"("ph":"M","name":"process_name","pid":0,"args":{{"name":{}}})", quoted(title));
@@ -79,7 +79,7 @@ std::string trace_json(const PipelineProgram& program, std::span<const StageCost
   for (int r = 0; r < program.ranks; ++r) {
     const auto& order = program.order[static_cast<std::size_t>(r)];
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const Operation& op = order[i];
+      const ScheduledOperation& op = order[i];
       const int stage = program.stage(r, op.chunk);
       const double start = timeline.spans[static_cast<std::size_t>(r)][i].start.si() * microseconds;
       const double end = timeline.spans[static_cast<std::size_t>(r)][i].end.si() * microseconds;

@@ -6,16 +6,18 @@
 
 #include "cli/command.hpp"
 #include "cli/explain.hpp"
+#include "cli/pipeline_trace.hpp"
 #include "cli/prediction_view.hpp"
 #include "cli/run_flags.hpp"
 #include "model/search/advice.hpp"
+#include "model/step/timeline.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
 
 struct Options {
-  std::string record;
+  std::string record, trace;
   JobFlags job;
   LayoutFlags layout;
   bool explain = false;
@@ -47,6 +49,13 @@ void run(const Options& o) {
     note(fmt::format("this layout does not fit: {} of {} per GPU, most of it {}; the times are of a machine with more memory",
                      format_gib(device), format_gib(capacity), dominant_term(p.step.memory)));
 
+  if (!o.trace.empty()) {
+    if (run.layout.pp == 1) throw InputError("--trace: the layout has one pipeline stage; a timeline needs pp 2 or more");
+    const StepTimeline t = step_timeline(run.job, run.layout);
+    write_file(o.trace, trace_json(t.program, t.stages, t.timeline, headline(run), "bytes"));
+    note(fmt::format("timeline written to {}: the pipeline takes {} by simulation", o.trace, format(t.timeline.makespan)));
+  }
+
   if (o.format == OutputFormat::json) {
     auto j = prediction_json(run, p);
     if (o.explain) j["explanation"] = explain_json(roots(traced));
@@ -67,6 +76,7 @@ void add_predict(CLI::App& app, Session&) {
   command->add_option("record", o->record, "Run record (JSON); flags given beside it overwrite it")->type_name("RUN.json");
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  command->add_option("--trace", o->trace, "Write the pipeline's timeline (trace-event JSON for Perfetto)")->type_name("FILE");
   command->add_flag("--explain", o->explain, "Unfold every number to formula, numbers, result and source");
   add_format(*command, o->format);
   command->footer("Examples:\n"

@@ -12,10 +12,10 @@ PipelineProgram empty(const ScheduleShape& s) {
           .depth = s.ranks * s.chunks,
           .micro_batches = s.micro_batches,
           .stage_of = looped_stages(s.ranks, s.chunks),
-          .order = std::vector<std::vector<Operation>>(static_cast<std::size_t>(s.ranks))};
+          .order = std::vector<std::vector<ScheduledOperation>>(static_cast<std::size_t>(s.ranks))};
 }
 
-Operation make(Work work, std::int64_t chunk, std::int64_t micro_batch) {
+ScheduledOperation make(Work work, std::int64_t chunk, std::int64_t micro_batch) {
   return {work, false, static_cast<std::int16_t>(chunk), static_cast<std::int32_t>(micro_batch)};
 }
 
@@ -23,7 +23,7 @@ Operation make(Work work, std::int64_t chunk, std::int64_t micro_batch) {
 // The last group may be smaller.
 struct Turns {
   std::int64_t micro_batches, chunks, group;
-  Operation at(Work work, std::int64_t k) const {
+  ScheduledOperation at(Work work, std::int64_t k) const {
     const std::int64_t full = group * chunks, begin = k / full * group;
     const std::int64_t size = std::min(group, micro_batches - begin), within = k % full;
     const std::int64_t turn = within / size;
@@ -33,7 +33,7 @@ struct Turns {
 
 // `warm_up` forwards, then forward and backward in turn, then the backwards left. With `split`, the weight gradient of a
 // backward is run `delay` backwards later.
-void alternate(std::vector<Operation>& order, const Turns& turns, std::int64_t warm_up, bool split,
+void alternate(std::vector<ScheduledOperation>& order, const Turns& turns, std::int64_t warm_up, bool split,
                std::int64_t delay) {
   const std::int64_t total = turns.micro_batches * turns.chunks, warm = std::min(warm_up, total);
   order.reserve(static_cast<std::size_t>(total * (split ? 3 : 2)));

@@ -12,7 +12,7 @@ namespace {
 // and chunk alone. Micro-batches beyond `micro_batches` of a chunk are left out: the phases below are laid out for a full
 // pipeline, and a shorter batch is the same order without them.
 class Writer {
-  std::vector<Operation>& order_;
+  std::vector<ScheduledOperation>& order_;
   std::array<std::int64_t, 2> first_, count_;
   std::array<std::int64_t, 2> forwards_{}, backwards_{};
   std::deque<std::pair<int, std::int64_t>> held_back_;  // weight gradients not yet run
@@ -28,7 +28,7 @@ class Writer {
   }
 
  public:
-  Writer(std::vector<Operation>& order, std::array<std::int64_t, 2> first, std::array<std::int64_t, 2> count)
+  Writer(std::vector<ScheduledOperation>& order, std::array<std::int64_t, 2> first, std::array<std::int64_t, 2> count)
       : order_(order), first_(first), count_(count) {}
   [[nodiscard]] std::int64_t forwards(int chunk) const { return forwards_[static_cast<std::size_t>(chunk)]; }
   [[nodiscard]] bool held_back() const { return !held_back_.empty(); }
@@ -74,7 +74,7 @@ PipelineProgram empty(const ScheduleShape& s, std::vector<int> stages, int depth
           .depth = depth,
           .micro_batches = s.micro_batches,
           .stage_of = std::move(stages),
-          .order = std::vector<std::vector<Operation>>(static_cast<std::size_t>(s.ranks))};
+          .order = std::vector<std::vector<ScheduledOperation>>(static_cast<std::size_t>(s.ranks))};
 }
 
 // DualPipe's eight steps for a rank that is `outer` ranks away from where the two chunks meet, of `ranks` ranks on the way;

@@ -17,7 +17,7 @@ std::string_view to_string(Work w) {
   return "?";
 }
 
-std::string label(const Operation& op, int chunks) {
+std::string label(const ScheduledOperation& op, int chunks) {
   std::string text(to_string(op.work));
   text += std::to_string(op.micro_batch);
   if (chunks > 1) text += '.' + std::to_string(op.chunk);
@@ -126,7 +126,7 @@ PipelineProgram build_program(Schedule s, const ScheduleShape& asked) {
 
 namespace {
 
-std::string named(const PipelineProgram& program, int rank, const Operation& op) {
+std::string named(const PipelineProgram& program, int rank, const ScheduledOperation& op) {
   return label(op, program.chunks) + " on rank " + std::to_string(rank);
 }
 
@@ -136,7 +136,7 @@ std::string incomplete(const PipelineProgram& program) {
   const auto m = static_cast<std::size_t>(program.micro_batches);
   std::vector<unsigned> done(static_cast<std::size_t>(program.stages()) * m);
   for (int r = 0; r < program.ranks; ++r) {
-    for (const Operation& op : program.order[static_cast<std::size_t>(r)]) {
+    for (const ScheduledOperation& op : program.order[static_cast<std::size_t>(r)]) {
       unsigned& seen = done[static_cast<std::size_t>(program.stage(r, op.chunk)) * m +
                             static_cast<std::size_t>(op.micro_batch)];
       const unsigned bit = 1U << static_cast<unsigned>(op.work);
@@ -182,7 +182,7 @@ std::string flaw_of(const PipelineProgram& program) {
   if (std::string flaw = incomplete(program); !flaw.empty()) return flaw;
   const std::optional<Stuck> stuck = stuck_at(program);
   if (!stuck) return {};
-  const Operation& op = program.order[static_cast<std::size_t>(stuck->rank)][stuck->position];
+  const ScheduledOperation& op = program.order[static_cast<std::size_t>(stuck->rank)][stuck->position];
   return "deadlock: " + named(program, stuck->rank, op) + " (operation " + std::to_string(stuck->position + 1) +
          ") waits for " + stuck->awaited + ", which never runs";
 }

@@ -17,19 +17,19 @@ namespace napkin {
 enum class Work : std::uint8_t { forward, backward, input_gradient, weight_gradient };
 [[nodiscard]] std::string_view to_string(Work w);  // "F", "B", "I", "W"
 
-struct Operation {
+struct ScheduledOperation {
   Work work{};
   bool paired{};  // runs together with the rank's next operation; the two start and end as one
   std::int16_t chunk{};
   std::int32_t micro_batch{};
-  friend bool operator==(const Operation&, const Operation&) = default;
+  friend bool operator==(const ScheduledOperation&, const ScheduledOperation&) = default;
 };
 
 struct PipelineProgram {
   int ranks{}, chunks{}, depth{};
   std::int64_t micro_batches{};
   std::vector<int> stage_of;  // [rank·chunks + chunk]; stage s of lane l is l·depth + s
-  std::vector<std::vector<Operation>> order;  // per rank
+  std::vector<std::vector<ScheduledOperation>> order;  // per rank
 
   [[nodiscard]] int stages() const { return ranks * chunks; }
   [[nodiscard]] int stage(int rank, int chunk) const { return stage_of[static_cast<std::size_t>(rank * chunks + chunk)]; }
@@ -61,7 +61,7 @@ struct ScheduleShape {
 [[nodiscard]] std::string flaw_of(const PipelineProgram& program);
 
 // "F3", "B0.1": work, micro-batch and, where a rank holds several, chunk.
-[[nodiscard]] std::string label(const Operation& op, int chunks);
+[[nodiscard]] std::string label(const ScheduledOperation& op, int chunks);
 
 // The generators, one file each family. Shapes are checked by build_program.
 namespace generate {

@@ -75,7 +75,7 @@ class Reader {
 
  private:
   void read_rank(const Field& rank) {
-    std::vector<Operation> order;
+    std::vector<ScheduledOperation> order;
     if (rank.is(Field::Type::string)) {
       read_words(rank, order);
     } else {
@@ -84,7 +84,7 @@ class Reader {
     program_.order.push_back(std::move(order));
   }
 
-  void read_words(const Field& field, std::vector<Operation>& order) const {
+  void read_words(const Field& field, std::vector<ScheduledOperation>& order) const {
     const std::string text = field.string();
     for (std::size_t at = 0; (at = text.find_first_not_of(" \t\n,", at)) != text.npos;) {
       const std::size_t end = std::min(text.find_first_of(" \t\n,", at), text.size());
@@ -99,7 +99,7 @@ class Reader {
     }
   }
 
-  Operation operation(const Field& field, const std::string& word) const {
+  ScheduledOperation operation(const Field& field, const std::string& word) const {
     std::int64_t stage = 0, micro_batch = 0;
     const char* const end = word.data() + word.size();
     const auto [work_at, bad_stage] = std::from_chars(word.data(), end, stage);

@@ -33,7 +33,7 @@ class Sweep {
   std::vector<char> queued_;
 
  public:
-  Sweep(const PipelineProgram& program, std::span<const StageCost> costs, Messages messages)
+  Sweep(const PipelineProgram& program, std::span<const StageWork> costs, Messages messages)
       : program_(program),
         blocking_(messages == Messages::blocking),
         m_(static_cast<std::size_t>(program.micro_batches)),
@@ -50,7 +50,7 @@ class Sweep {
     back_to_.resize(stages);
     for (int s = 0; s < program.stages(); ++s) {
       const auto at = static_cast<std::size_t>(s);
-      const StageCost& cost = costs[costs.size() == 1 ? 0 : static_cast<std::size_t>(s % program.depth)];
+      const StageWork& cost = costs[costs.size() == 1 ? 0 : static_cast<std::size_t>(s % program.depth)];
       durations_[at] = {{cost.forward.si(), cost.backward().si(), (cost.recompute + cost.input_gradient).si(),
                          cost.weight_gradient.si()},
                         cost.forward_communication.si(),
@@ -93,7 +93,7 @@ class Sweep {
   }
 
   // When the input of `op` is there; not_yet where nobody has made it.
-  [[nodiscard]] double arrival(int rank, const Operation& op) const {
+  [[nodiscard]] double arrival(int rank, const ScheduledOperation& op) const {
     const int stage = program_.stage(rank, op.chunk);
     switch (op.work) {
       case Work::forward: return program_.first(stage) ? 0 : forward_end_[cell(stage - 1, op.micro_batch)];
@@ -106,7 +106,7 @@ class Sweep {
     return 0;
   }
 
-  [[nodiscard]] std::string awaited(int rank, const Operation& op) const {
+  [[nodiscard]] std::string awaited(int rank, const ScheduledOperation& op) const {
     const int stage = program_.stage(rank, op.chunk);
     int from = stage;
     Work work = Work::forward;
@@ -130,7 +130,7 @@ class Sweep {
   }
 
   // Publishes what `op` made at `end` and wakes its consumer. Returns the seconds its message takes.
-  double publish(int rank, const Operation& op, double end) {
+  double publish(int rank, const ScheduledOperation& op, double end) {
     if (op.work == Work::weight_gradient) return 0;
     const int stage = program_.stage(rank, op.chunk);
     const auto at = static_cast<std::size_t>(stage);
@@ -144,10 +144,10 @@ class Sweep {
     return to.send;
   }
 
-  [[nodiscard]] double duration(int rank, const Operation& op) const {
+  [[nodiscard]] double duration(int rank, const ScheduledOperation& op) const {
     return durations_[static_cast<std::size_t>(program_.stage(rank, op.chunk))].of[static_cast<std::size_t>(op.work)];
   }
-  [[nodiscard]] double communication(int rank, const Operation& op) const {
+  [[nodiscard]] double communication(int rank, const ScheduledOperation& op) const {
     const Durations& d = durations_[static_cast<std::size_t>(program_.stage(rank, op.chunk))];
     return op.work == Work::forward ? d.forward_communication
            : op.work == Work::weight_gradient ? 0 : d.backward_communication;
@@ -155,17 +155,17 @@ class Sweep {
 
   void advance(std::int32_t rank, std::vector<std::vector<Span>>* spans, std::vector<RankUse>* use) {
     const auto r = static_cast<std::size_t>(rank);
-    const std::vector<Operation>& order = program_.order[r];
+    const std::vector<ScheduledOperation>& order = program_.order[r];
     std::size_t& i = position_[r];
     double& free_at = free_at_[r];
     while (i < order.size()) {
-      const Operation& op = order[i];
+      const ScheduledOperation& op = order[i];
       double start = arrival(rank, op);
       if (start == not_yet) return;
       double length = duration(rank, op);
       const std::size_t count = op.paired ? 2 : 1;
       if (op.paired) {
-        const Operation& other = order[i + 1];
+        const ScheduledOperation& other = order[i + 1];
         const double there = arrival(rank, other);
         if (there == not_yet) return;
         start = std::max(start, there);
@@ -200,7 +200,7 @@ Seconds paired_time(Seconds one, Seconds one_communication, Seconds other, Secon
   return max(max(one + other - communication, communication), max(one, other));
 }
 
-Timeline simulate(const PipelineProgram& program, std::span<const StageCost> stages, Messages messages) {
+Timeline simulate(const PipelineProgram& program, std::span<const StageWork> stages, Messages messages) {
   if (stages.size() != 1 && stages.size() != static_cast<std::size_t>(program.depth)) {
     throw std::logic_error("simulate: one cost a stage");
   }
@@ -220,13 +220,13 @@ Timeline simulate(const PipelineProgram& program, std::span<const StageCost> sta
 }
 
 std::optional<Stuck> stuck_at(const PipelineProgram& program) {
-  const StageCost nothing;
+  const StageWork nothing;
   Sweep sweep(program, {&nothing, 1}, Messages::overlapped);
   sweep.run(nullptr, nullptr);
   return sweep.stuck();
 }
 
-RankMemory memory_of(const PipelineProgram& program, std::span<const StageCost> stages, const Timeline& timeline,
+RankMemory memory_of(const PipelineProgram& program, std::span<const StageWork> stages, const Timeline& timeline,
                      int rank) {
   RankMemory memory;
   const auto& order = program.order[static_cast<std::size_t>(rank)];
@@ -244,15 +244,15 @@ RankMemory memory_of(const PipelineProgram& program, std::span<const StageCost> 
     memory.peak_weight_buffers = std::max(memory.peak_weight_buffers, buffers);
   };
   const auto begin = [&](std::size_t i) {
-    const Operation& op = order[i];
+    const ScheduledOperation& op = order[i];
     if (op.work != Work::forward) return;
-    const StageCost& cost = stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(program.stage(rank, op.chunk) % program.depth)];
+    const StageWork& cost = stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(program.stage(rank, op.chunk) % program.depth)];
     ++in_flight;
     record(spans[i].start, cost.activation);
   };
   const auto finish = [&](std::size_t i) {
-    const Operation& op = order[i];
-    const StageCost& cost = stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(program.stage(rank, op.chunk) % program.depth)];
+    const ScheduledOperation& op = order[i];
+    const StageWork& cost = stages[stages.size() == 1 ? 0 : static_cast<std::size_t>(program.stage(rank, op.chunk) % program.depth)];
     switch (op.work) {
       case Work::forward: return;
       case Work::backward:

@@ -14,7 +14,7 @@
 namespace napkin {
 
 // One stage for one micro-batch.
-struct StageCost {
+struct StageWork {
   Seconds forward{}, input_gradient{}, weight_gradient{};
   Seconds recompute{};  // forward run again at the head of the backward
   // The parts of forward and of input_gradient that wait for the network; an operation paired with one of the other
@@ -58,7 +58,7 @@ struct Timeline {
 
 // `stages` has one cost a stage (program.depth of them, or one for all); both lanes of a two-way program share them.
 // std::logic_error when the program is flawed: ask flaw_of first where it was not generated.
-[[nodiscard]] Timeline simulate(const PipelineProgram& program, std::span<const StageCost> stages,
+[[nodiscard]] Timeline simulate(const PipelineProgram& program, std::span<const StageWork> stages,
                                 Messages messages = Messages::overlapped);
 
 // How long two operations take together: they compute in turn, and each computes while the other communicates.
@@ -77,7 +77,7 @@ struct RankMemory {
   int peak_in_flight{};       // chunk-micro-batches between forward and (input-gradient) backward
   int peak_weight_buffers{};  // chunk-micro-batches between input and weight gradient
 };
-[[nodiscard]] RankMemory memory_of(const PipelineProgram& program, std::span<const StageCost> stages,
+[[nodiscard]] RankMemory memory_of(const PipelineProgram& program, std::span<const StageWork> stages,
                                    const Timeline& timeline, int rank);
 
 // The operation that a rank cannot start, whatever the times are; nothing when the program runs to its end.

@@ -4,7 +4,7 @@
 
 namespace napkin {
 
-std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth, std::span<const double> work,
+std::vector<StageWork> share_out(const StageWork& of_rank, int ranks, int depth, std::span<const double> work,
                                  std::span<const double> held) {
   const auto share = [&](std::span<const double> parts, int stage) {
     const double equal = static_cast<double>(ranks) / depth;
@@ -12,9 +12,9 @@ std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth,
     const double mean = std::accumulate(parts.begin(), parts.end(), 0.0) / static_cast<double>(parts.size());
     return equal * parts[static_cast<std::size_t>(stage)] / mean;
   };
-  std::vector<StageCost> stages;
+  std::vector<StageWork> stages;
   for (int s = 0; s < depth; ++s) {
-    StageCost stage = of_rank;
+    StageWork stage = of_rank;
     for (Seconds* time : {&stage.forward, &stage.input_gradient, &stage.weight_gradient, &stage.recompute,
                           &stage.forward_communication, &stage.backward_communication}) {
       *time = share(work, s) * *time;
@@ -26,13 +26,13 @@ std::vector<StageCost> share_out(const StageCost& of_rank, int ranks, int depth,
   return stages;
 }
 
-StageTimes<Plain> stage_times(const PipelineProgram& program, std::span<const StageCost> stages) {
+StageTimes<Plain> stage_times(const PipelineProgram& program, std::span<const StageWork> stages) {
   const int lanes = program.stages() / program.depth;
   StageTimes<Plain> t;
   for (int r = 0; r < program.ranks; ++r) {
     Seconds forward, backward, weight, saving;
     for (int c = 0; c < program.chunks; ++c) {
-      const StageCost& s = stages[static_cast<std::size_t>(program.stage(r, c) % program.depth)];
+      const StageWork& s = stages[static_cast<std::size_t>(program.stage(r, c) % program.depth)];
       forward += s.forward / lanes;
       backward += s.backward() / lanes;
       weight += s.weight_gradient / lanes;
@@ -54,7 +54,7 @@ StageTimes<Plain> stage_times(const PipelineProgram& program, std::span<const St
     t.ranks_after = 0;
     t.sum_after = Seconds{};
   }
-  for (const StageCost& s : stages) t.p2p = max(t.p2p, s.send);
+  for (const StageWork& s : stages) t.p2p = max(t.p2p, s.send);
   return t;
 }
 

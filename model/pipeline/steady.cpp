@@ -27,7 +27,7 @@ class Ends {
     for (std::size_t r = 0; r < program.order.size(); ++r) {
       std::optional<std::int64_t> before;
       for (std::size_t i = 0; i < program.order[r].size(); ++i) {
-        const Operation& op = program.order[r][i];
+        const ScheduledOperation& op = program.order[r][i];
         const int stage = program.stage(static_cast<int>(r), op.chunk);
         const std::int64_t j = op.micro_batch - program.lane(stage) * entries_;
         const std::size_t kind = op.work == Work::forward ? 0 : op.work == Work::weight_gradient ? 2 : 1;
@@ -65,7 +65,7 @@ class Ends {
 
 }  // namespace
 
-SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span<const StageCost> stages,
+SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span<const StageWork> stages,
                                Messages messages) {
   const auto run = [&](std::int64_t m) {
     ScheduleShape part = shape;

@@ -16,7 +16,7 @@ struct SteadyMakespan {
 // operation of every rank ends the same time after its counterpart `period` micro-batches before. From there on every
 // further period adds that time and nothing else, so the rest need not be run. Equal to simulate() up to rounding
 // (tests/unit/simulate_test.cpp). Schedules without a steady state (all forward, all backward) are simulated whole.
-[[nodiscard]] SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span<const StageCost> stages,
+[[nodiscard]] SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span<const StageWork> stages,
                                              Messages messages = Messages::overlapped);
 
 }  // namespace napkin

@@ -204,7 +204,9 @@ class Resolver {
     const auto chunks = static_cast<std::size_t>(l.pp) * static_cast<std::size_t>(l.vpp);
     if (const Rule* rule = broken_rule(job, l)) {
       const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split;
-      if (!uneven) fail(axis_names[static_cast<std::size_t>(rule->needs)], explain_broken(*rule, job, l));
+      if (!uneven)
+        fail(rule->needs == LayoutAxis::vpp && l.vpp == 1 ? "pp" : axis_names[static_cast<std::size_t>(rule->needs)],
+             explain_broken(*rule, job, l));
       assume(fmt::format("{} layers over {} chunks unevenly: the ends hold one fewer", job.model->depth(), chunks));
       if (const Rule* other = broken_rule_but(*rule))
         fail(axis_names[static_cast<std::size_t>(other->needs)], explain_broken(*other, job, l));

@@ -7,8 +7,8 @@
 namespace {
 using namespace napkin;
 
-StageCost one_rank() {
-  StageCost c;
+StageWork one_rank() {
+  StageWork c;
   c.forward = c.input_gradient = c.weight_gradient = 1 * ms;
   c.send = 10 * us;
   return c;
@@ -50,7 +50,7 @@ BENCHMARK(simulation)
 
 // The same answer for 8 stages × 4,096 micro-batches, whole and by the steady state.
 void steady_state(benchmark::State& state) {
-  const std::vector<StageCost> stages = share_out(one_rank(), 8, 8, std::vector<double>{4.3, 4, 4, 4, 4, 4, 4, 5});
+  const std::vector<StageWork> stages = share_out(one_rank(), 8, 8, std::vector<double>{4.3, 4, 4, 4, 4, 4, 4, 5});
   for (auto _ : state) benchmark::DoNotOptimize(steady_makespan(Schedule::one_f_one_b, {8, 4096, 1, 0}, stages));
 }
 BENCHMARK(steady_state)->Unit(benchmark::kMicrosecond);

@@ -25,7 +25,7 @@ struct Run {
 
 // `of_rank`: F, I, W of one micro-batch on one rank, seconds.
 Run run(Schedule s, ScheduleShape shape, double f = 1, double i = 1, double w = 1) {
-  StageCost rank;
+  StageWork rank;
   rank.forward = Seconds::si(f);
   rank.input_gradient = Seconds::si(i);
   rank.weight_gradient = Seconds::si(w);
@@ -257,10 +257,10 @@ TEST_SUITE("published pipeline") {
     constexpr double layer = 2 * (2 * h * h + 2 * h * kv + 3 * h * ffn) + 2 * h * sequence, head = 2 * h * vocab;
     const double pace = (many.step - few.step) / 4, per_flop = pace / (14 * layer + head);
     const auto stage_times_of = [&](int depth) {
-      std::vector<StageCost> stages(static_cast<std::size_t>(depth));
+      std::vector<StageWork> stages(static_cast<std::size_t>(depth));
       for (int s = 0; s < depth; ++s) {
         const double all = per_flop * (layers / depth * layer + (s == depth - 1 ? head : 0));
-        StageCost& c = stages[static_cast<std::size_t>(s)];
+        StageWork& c = stages[static_cast<std::size_t>(s)];
         c.forward = c.input_gradient = c.weight_gradient = Seconds::si(all / 3);  // three GEMMs of the same size
         // Measured: GiB a micro-batch of 14 layers on rank 0, of 14 layers and the logits on rank 1.
         const double of_layers = (many.gib[0] - few.gib[0]) / 4, of_head = (many.gib[1] - few.gib[1]) / 4 - of_layers;

@@ -28,8 +28,8 @@ struct Grid {
 
   explicit Grid(unsigned seed) : random(seed) {}
   int from(int low, int high) { return low + static_cast<int>(u(random) * (high - low + 1)); }
-  StageCost cost(double message, bool pairs) {
-    StageCost c;
+  StageWork cost(double message, bool pairs) {
+    StageWork c;
     c.forward = Seconds::si(0.5 + u(random));
     c.input_gradient = Seconds::si(0.5 + u(random));
     c.weight_gradient = Seconds::si(0.3 + u(random));
@@ -53,7 +53,7 @@ struct Grid {
 };
 
 // Closed form over simulation − 1.
-double off(Schedule s, const ScheduleShape& shape, std::span<const StageCost> stages, const PipelineProgram& program) {
+double off(Schedule s, const ScheduleShape& shape, std::span<const StageWork> stages, const PipelineProgram& program) {
   const Seconds closed =
       pipeline_time(s, shape.ranks, shape.chunks, shape.micro_batches, stage_times(program, stages)).makespan;
   return closed.si() / simulate(program, stages).makespan.si() - 1;
@@ -138,10 +138,10 @@ TEST_SUITE("pipeline closed form") {
     for (int k = 0; k < 40; ++k) {
       const ScheduleShape shape = grid.shape(Schedule::gpipe, k % 2 == 0);
       const PipelineProgram program = build_program(Schedule::gpipe, shape);
-      std::vector<StageCost> stages;
-      const StageCost c = grid.cost(0.1, false);
+      std::vector<StageWork> stages;
+      const StageWork c = grid.cost(0.1, false);
       for (int s = 0; s < program.depth; ++s) stages.push_back(share_out(c, 1, 1, std::vector{1.0})[0]);
-      for (StageCost& s : stages) {
+      for (StageWork& s : stages) {
         const double z = 0.5 + grid.u(grid.random);
         s.forward = z * s.forward;
         s.input_gradient = z * s.input_gradient;

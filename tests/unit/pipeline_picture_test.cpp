@@ -13,7 +13,7 @@ namespace {
 
 struct Drawn {
   PipelineProgram program;
-  StageCost cost;
+  StageWork cost;
   Timeline timeline;
 };
 
@@ -30,7 +30,7 @@ Drawn drawn(Schedule s, int ranks, int micro_batches, int chunks = 1) {
 TEST_SUITE("pipeline picture") {
   TEST_CASE("text") {
     const Drawn d = drawn(Schedule::one_f_one_b, 2, 2);
-    StageCost c = d.cost;
+    StageWork c = d.cost;
     c.send = Seconds{};
     const Timeline t = simulate(d.program, {&c, 1});
     CHECK(cli::timeline_text(d.program, t, 40) ==

@@ -21,7 +21,7 @@ bool takes_chunks(Schedule s) {
 
 std::string order_of(const PipelineProgram& p, int rank) {
   std::string text;
-  for (const Operation& op : p.order[static_cast<std::size_t>(rank)]) {
+  for (const ScheduledOperation& op : p.order[static_cast<std::size_t>(rank)]) {
     text += (text.empty() ? "" : text.back() == '+' ? "" : " ") + label(op, p.chunks) + (op.paired ? "+" : "");
   }
   return text;
@@ -29,7 +29,7 @@ std::string order_of(const PipelineProgram& p, int rank) {
 
 int forwards_before_backward(const PipelineProgram& p, int rank) {
   const auto& order = p.order[static_cast<std::size_t>(rank)];
-  return static_cast<int>(std::ranges::find_if(order, [](const Operation& o) { return o.work != Work::forward; }) -
+  return static_cast<int>(std::ranges::find_if(order, [](const ScheduledOperation& o) { return o.work != Work::forward; }) -
                           order.begin());
 }
 
@@ -141,7 +141,7 @@ TEST_SUITE("schedule") {
     std::mt19937 random(11);
     for (int round = 0; round < 100; ++round) {
       const int ranks = 1 + static_cast<int>(random() % 4), m = 1 + static_cast<int>(random() % 6);
-      PipelineProgram p{ranks, 1, ranks, m, looped_stages(ranks, 1), std::vector<std::vector<Operation>>(ranks)};
+      PipelineProgram p{ranks, 1, ranks, m, looped_stages(ranks, 1), std::vector<std::vector<ScheduledOperation>>(ranks)};
       std::vector<std::vector<int>> done(ranks, std::vector<int>(m, 0));  // 1 forward, 2 input gradient, 3 weight gradient
       for (int left = 3 * ranks * m; left > 0;) {
         const int r = static_cast<int>(random() % static_cast<unsigned>(ranks)), j = static_cast<int>(random() % static_cast<unsigned>(m));

@@ -19,7 +19,7 @@ struct Sample {
   Schedule schedule;
   ScheduleShape shape;
   PipelineProgram program;
-  std::vector<StageCost> stages;
+  std::vector<StageWork> stages;
   Messages messages;
 };
 
@@ -37,7 +37,7 @@ Sample sample(std::mt19937& random, Schedule s, int longest, bool equal = false)
   const double f = 0.5 + u(random), i = 0.5 + u(random), w = 0.3 + u(random), send = 0.2 * u(random);
   for (int stage = 0; stage < x.program.depth; ++stage) {
     const double z = equal ? 1 : 0.7 + 0.6 * u(random);
-    StageCost c;
+    StageWork c;
     c.forward = Seconds::si(f * z);
     c.input_gradient = Seconds::si(i * z);
     c.weight_gradient = Seconds::si(w * z);
@@ -50,8 +50,8 @@ Sample sample(std::mt19937& random, Schedule s, int longest, bool equal = false)
   return x;
 }
 
-StageCost unit() {
-  StageCost c;
+StageWork unit() {
+  StageWork c;
   c.forward = c.input_gradient = c.weight_gradient = 1 * second;
   return c;
 }
@@ -106,13 +106,13 @@ TEST_SUITE("pipeline simulation") {
     for (int s = 0; s < schedules; ++s) {
       if (static_cast<Schedule>(s) == Schedule::dualpipe) continue;
       const PipelineProgram p = build_program(static_cast<Schedule>(s), {1, 6, 1, 0});
-      const StageCost c = unit();
+      const StageWork c = unit();
       CHECK(simulate(p, {&c, 1}).bubble().si() == 0);
     }
   }
 
   TEST_CASE("a blocking message costs its sender, an overlapped one its receiver only") {
-    StageCost c = unit();
+    StageWork c = unit();
     c.send = 0.5 * second;
     const PipelineProgram p = build_program(Schedule::one_f_one_b, {2, 4, 1, 0});
     const Timeline over = simulate(p, {&c, 1}), block = simulate(p, {&c, 1}, Messages::blocking);
@@ -135,7 +135,7 @@ TEST_SUITE("pipeline simulation") {
   }
 
   TEST_CASE("recomputation lengthens the backward, not the forward") {
-    StageCost c = unit();
+    StageWork c = unit();
     const PipelineProgram p = build_program(Schedule::gpipe, {4, 8, 1, 0});
     const double before = simulate(p, {&c, 1}).makespan.si();
     c.recompute = 1 * second;
@@ -143,7 +143,7 @@ TEST_SUITE("pipeline simulation") {
   }
 
   TEST_CASE("memory follows the timeline") {
-    StageCost c = unit();
+    StageWork c = unit();
     c.activation = 3;
     c.weight_buffer = 1;
     const PipelineProgram p = build_program(Schedule::zb_h1, {2, 3, 1, 0});

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "model/search/rules.hpp"
+#include "model/step/timeline.hpp"
 #include "model/transformer/parameters.hpp"
 #include "tests/step_fixture.hpp"
 
@@ -136,6 +137,19 @@ TEST_SUITE("step") {
       double work = 0;
       for (std::size_t i = 0; i < static_cast<std::size_t>(Term::bubble); ++i) work += s.terms[i].si();
       CHECK(bubble / work == doctest::Approx(7.0 / (64.0 * vpp)).epsilon(0.05));
+    }
+  }
+
+  TEST_CASE("the closed form a step uses agrees with the simulation of its own stages") {
+    TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
+    for (int vpp : {1, 2, 5}) {
+      const Layout l{.tp = 4, .sp = true, .pp = 8, .vpp = vpp,
+                     .schedule = vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b, .dp = 2, .zero = 1};
+      const auto p = predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention);
+      const StepTimeline simulated = step_timeline(t.job, l);
+      double pipeline = 0;  // what the step spends in the pipeline: everything before data parallelism
+      for (std::size_t i = 0; i <= static_cast<std::size_t>(Term::bubble); ++i) pipeline += p.step.terms[i].si();
+      CHECK(pipeline == doctest::Approx(simulated.timeline.makespan.si()).epsilon(0.03));
     }
   }
 
