@@ -219,13 +219,13 @@ void add_collective(CLI::App& app, Session&) {
                 "all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, send-recv or expert-exchange")
       ->required();
   c->add_option("--bytes", o->bytes, "The whole buffer, as nccl-tests counts: 1GB, 64MiB");
-  c->add_option("--gpus,--ranks", o->ranks, "Ranks of the group")->required();
-  c->add_option("--stride", o->stride, "Accelerators from one member to the next: 8 leaves one member per 8-GPU node");
+  c->add_option("--gpus,--ranks", o->ranks, "Ranks of the group")->required()->check(CLI::Range(1, 100000000));
+  c->add_option("--stride", o->stride, "Accelerators from one member to the next: 8 leaves one member per 8-GPU node")->check(CLI::Range(1LL, 100000000LL));
   c->add_option("--hw", o->hardware, "The machine: a catalog name or a file");
-  c->add_option("--per-node", o->per_node, "Accelerators of one scale-up domain");
+  c->add_option("--per-node", o->per_node, "Accelerators of one scale-up domain")->check(CLI::Range(1, 100000000));
   c->add_option("--nic-bandwidth", o->nic_bandwidth, "Between nodes, per accelerator, one direction: 50GB/s, 400Gb/s");
   c->add_option("--net-latency", o->net_latency, "One hop between nodes, software included: 5us");
-  c->add_option("--oversubscription", o->oversubscription, "Of the outermost tier: 7 for 7:1");
+  c->add_option("--oversubscription", o->oversubscription, "Of the outermost tier: 7 for 7:1")->check(CLI::Range(1.0, 1e6));
   c->add_option("--algorithm", o->algorithm, "Force one, such as ring or tree/ll128");
   c->add_option("--protocol", o->protocol, "Of the forced algorithm: ll, ll128 or simple");
   c->add_option("--sweep", o->sweep, "Sizes from..to, doubling: 8B..8GB");
@@ -239,11 +239,11 @@ void add_collective(CLI::App& app, Session&) {
   c->add_option("--torus", o->torus, "With --bandwidth (of one link): axis lengths, such as 4x4x8");
   c->add_flag("--no-wrap", o->open, "With --torus: the axes are lines");
   c->add_flag("--one-way", o->one_way, "With --torus: only one direction of the links is used");
-  c->add_option("--tokens", o->routing.tokens, "expert-exchange: tokens of one rank");
-  c->add_option("--top-k", o->routing.top_k, "expert-exchange: experts of a token");
-  c->add_option("--node-limit", o->routing.node_limit, "expert-exchange: most nodes a token goes to");
-  c->add_option("--remote-nodes", o->routing.remote_nodes, "expert-exchange: nodes besides its own, where known");
-  c->add_option("--imbalance", o->routing.imbalance, "expert-exchange: load of the busiest rank over the mean");
+  c->add_option("--tokens", o->routing.tokens, "expert-exchange: tokens of one rank")->check(CLI::Range(1.0, 1e12));
+  c->add_option("--top-k", o->routing.top_k, "expert-exchange: experts of a token")->check(CLI::Range(1.0, 1e6));
+  c->add_option("--node-limit", o->routing.node_limit, "expert-exchange: most nodes a token goes to")->check(CLI::Range(0.0, 1e6));
+  c->add_option("--remote-nodes", o->routing.remote_nodes, "expert-exchange: nodes besides its own, where known")->check(CLI::Range(0.0, 1e6));
+  c->add_option("--imbalance", o->routing.imbalance, "expert-exchange: load of the busiest rank over the mean")->check(CLI::Range(1.0, 1e6));
   c->add_flag("--each-expert", o->each_expert, "expert-exchange: a copy for every expert, also of the same rank");
   c->add_flag("--explain", o->explain, "Unfold the arithmetic");
   add_format(*c, o->format);

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -122,10 +124,26 @@ int run(CLI::App& app, Session& session, int argc, char** argv) {
 
 }  // namespace
 
+// No option means NaN, an infinity, or a number beyond what any machine has; range checks let NaN through.
+static void check_numbers(int argc, char** argv) {
+  constexpr double largest = 1e24, smallest = 1e-24;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word(argv[i]);
+    const auto equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
+    const std::string text(equals == std::string_view::npos ? word : word.substr(equals + 1));
+    char* end = nullptr;
+    const double v = std::strtod(text.c_str(), &end);
+    if (text.empty() || end != text.c_str() + text.size()) continue;
+    if (!std::isfinite(v) || std::abs(v) > largest || (v != 0 && std::abs(v) < smallest))
+      throw InputError(fmt::format("\"{}\": not a usable number; write a finite one between 1e-24 and 1e24", one_line(text, 40)));
+  }
+}
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   Session session;
   try {
+    check_numbers(argc, argv);
     CLI::App app("How a large language model trains on a cluster: memory, time and MFU of every layout, with the "
                  "arithmetic shown.");
     build(app, session);
@@ -135,7 +153,7 @@ int main(int argc, char** argv) {
   } catch (const ClosedPipe&) {
     return session.exit_code;
   } catch (const InputError& error) {
-    return complain(error.what());
+    return complain(one_line(error.what(), 2000));
   } catch (const std::bad_alloc&) {
     return complain("out of memory; ask for less (--top, a smaller space)");
   } catch (const std::exception& error) {

@@ -90,10 +90,10 @@ void add_network(CLI::App& app, Session&) {
   c->require_subcommand(1);
   const auto o = std::make_shared<Options>();
   CLI::App* tree = c->add_subcommand("fat-tree", "A full-bisection fat tree");
-  tree->add_option("--radix", o->radix, "Ports of a switch (64)");
-  tree->add_option("--endpoints", o->endpoints, "Accelerators, one NIC each")->required();
-  tree->add_option("--unit", o->unit, "Endpoints of a scalable unit");
-  tree->add_option("--cores", o->cores, "Switches of a third tier, to see what it carries per endpoint");
+  tree->add_option("--radix", o->radix, "Ports of a switch (64)")->check(CLI::Range(1LL, 1000000000LL));
+  tree->add_option("--endpoints", o->endpoints, "Accelerators, one NIC each")->required()->check(CLI::Range(1LL, 1000000000LL));
+  tree->add_option("--unit", o->unit, "Endpoints of a scalable unit")->check(CLI::Range(1LL, 1000000000LL));
+  tree->add_option("--cores", o->cores, "Switches of a third tier, to see what it carries per endpoint")->check(CLI::Range(1LL, 1000000000LL));
   tree->add_option("--port", o->port, "With --cores: bandwidth of a port, such as 50GB/s or 400Gb/s");
   add_format(*tree, o->format);
   tree->footer(
@@ -101,10 +101,10 @@ void add_network(CLI::App& app, Session&) {
       "  napkin network fat-tree --endpoints 4096 --unit 256 --cores 64 --port 50GB/s");
   tree->callback([o] { fat_tree_answer(*o); });
   CLI::App* node = c->add_subcommand("node", "What a scale-up domain carries");
-  node->add_option("--switches", o->switches, "Switches of the node")->required();
-  node->add_option("--ports", o->ports, "Ports of a switch")->required();
+  node->add_option("--switches", o->switches, "Switches of the node")->required()->check(CLI::Range(1LL, 1000000000LL));
+  node->add_option("--ports", o->ports, "Ports of a switch")->required()->check(CLI::Range(1LL, 1000000000LL));
   node->add_option("--port", o->port, "Bandwidth of a port, one direction")->required();
-  node->add_option("--gpus", o->accelerators, "Accelerators of the node")->required();
+  node->add_option("--gpus", o->accelerators, "Accelerators of the node")->required()->check(CLI::Range(1LL, 1000000000LL));
   node->add_option("--link", o->link, "Bandwidth of an accelerator, one direction")->required();
   add_format(*node, o->format);
   node->footer(

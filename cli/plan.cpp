@@ -60,7 +60,7 @@ void add_plan(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   add_job_options(*command, o->job);
   add_space_options(*command, o->space);
-  command->add_option("--top", o->top, "Layouts to show (default 10)")->check(CLI::Range(1, 100'000));
+  command->add_option("--top", o->top, "Layouts to show (default 10)")->check(CLI::Range(1, 1'000));
   command
       ->add_option("--margin", o->margin,
                    "Share of memory a layout must leave free (default 0.06: runs nearer to the limit often fail)")

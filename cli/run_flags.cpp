@@ -20,7 +20,9 @@ void add_job_options(CLI::App& command, JobFlags& f) {
   command.add_option("--seq", f.sequence, "Sequence length in tokens (4k = 4096)")->type_name("TOKENS");
   command.add_option("--batch", f.batch, "Global batch: sequences (1024) or tokens (4M-tokens)")->type_name("BATCH");
   command.add_option("--framework", f.framework, "Framework profile (default: reference, 16 B/param)")->type_name("NAME");
-  command.add_option("--year", f.year, "Year of the framework's release (default: newest)")->type_name("YEAR");
+  command.add_option("--year", f.year, "Year of the framework's release (default: newest)")
+      ->type_name("YEAR")
+      ->check(CLI::Range(1990, 2100));
   command.add_option("--precision", f.precision, "bf16 (default), fp16, fp32, tf32, fp8, fp8-block, mxfp8, nvfp4 ...")
       ->type_name("RECIPE");
   command

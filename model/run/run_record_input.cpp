@@ -124,7 +124,7 @@ RunRequest read_run_record(const Field& record) {
     const auto layout = record.find("layout");
     if (layout && layout->has(field)) return (*layout)[field].place();
     if (record.has(field)) return record[field].place();
-    return record.place() + (record.place().ends_with('/') ? "" : "/") + std::string(field);
+    return record.file() + ": /" + std::string(field);
   };
   if (const auto f = record.find("id")) r.id = f->string();
   r.hardware = word(record, "hardware");

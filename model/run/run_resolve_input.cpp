@@ -170,11 +170,17 @@ class Resolver {
       l.dp = job.gpus / per_replica;
       assume(fmt::format("dp = {} (GPUs / (tp·cp·pp))", l.dp));
     }
+    if (l.tp == 1 && r_.sp.value_or(false)) assume("sp = off (there is no tensor parallelism to share the sequence)");
     l.sp = l.tp > 1 && (r_.sp ? *r_.sp
                               : otherwise(r_.sp, run_.profile->sequence_parallel, "sp", "as the framework does with tp"));
     l.zero = r_.zero ? *r_.zero : otherwise(r_.zero, run_.profile->default_zero, "zero", "as the framework does");
-    if (l.dp * l.cp == 1) l.zero = 0;
+    if (l.dp * l.cp == 1 && l.zero > 0) {
+      assume(fmt::format("zero = 0 instead of {} (one replica, nothing to shard over)", l.zero));
+      l.zero = 0;
+    }
     l.zero_group = r_.zero_group.value_or(0);
+    if (l.zero_group > 0 && l.zero == 0) fail("zero_group", fmt::format("is {}, but zero is 0: nothing is sharded; write zero 1, 2 or 3", l.zero_group));
+    if (l.zero_group > l.dp * l.cp) assume(fmt::format("zero_group = dp·cp = {} instead of {}", l.dp * l.cp, l.zero_group));
     if (l.zero_group >= l.dp * l.cp) l.zero_group = 0;
     if (l.zero_group > 0 && l.dp * l.cp % l.zero_group != 0)
       fail("zero_group", fmt::format("is {}, which does not divide dp·cp = {}", l.zero_group, l.dp * l.cp));
@@ -191,7 +197,10 @@ class Resolver {
     const auto named = r_.schedule && *r_.schedule != "none" ? schedule_named(*r_.schedule) : std::nullopt;
     l.schedule = named.value_or(l.vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b);
     // "1f1b" with several chunks a rank is the interleaved schedule under its family name, and the other way round.
-    if (l.vpp > 1 && l.schedule == Schedule::one_f_one_b) l.schedule = Schedule::interleaved;
+    if (l.vpp > 1 && l.schedule == Schedule::one_f_one_b) {
+      l.schedule = Schedule::interleaved;
+      assume("schedule = interleaved (1f1b over several chunks)");
+    }
     if (l.vpp == 1 && l.schedule == Schedule::interleaved) {
       l.schedule = Schedule::one_f_one_b;
       if (l.pp > 1) assume("schedule = 1f1b (interleaved with vpp 1)");
@@ -205,12 +214,17 @@ class Resolver {
     if (const Rule* rule = broken_rule(job, l)) {
       const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split;
       if (!uneven)
-        fail(rule->needs == LayoutAxis::vpp && l.vpp == 1 ? "pp" : axis_names[static_cast<std::size_t>(rule->needs)],
-             explain_broken(*rule, job, l));
+        fail(field_of(*rule), explain_broken(*rule, job, l));
       assume(fmt::format("{} layers over {} chunks unevenly: the ends hold one fewer", job.model->depth(), chunks));
       if (const Rule* other = broken_rule_but(*rule))
-        fail(axis_names[static_cast<std::size_t>(other->needs)], explain_broken(*other, job, l));
+        fail(field_of(*other), explain_broken(*other, job, l));
     }
+  }
+  // The field a broken rule is about, by its name in a record.
+  [[nodiscard]] std::string_view field_of(const Rule& rule) const {
+    if (rule.needs == LayoutAxis::micro_batch) return "micro_batch";
+    if (rule.needs == LayoutAxis::vpp && run_.layout.vpp == 1) return "pp";
+    return axis_names[static_cast<std::size_t>(rule.needs)];
   }
   [[nodiscard]] const Rule* broken_rule_but(const Rule& waived) const {
     for (const Rule& r : rules())

@@ -116,6 +116,8 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
   if (rule.keeps == batch_divides)
     return s + "batch " + n(job.batch) + " over dp " + n(l.dp) + " × micro-batch " + n(l.micro_batch) + "; a batch of " +
            n((job.batch + l.dp * l.micro_batch - 1) / (l.dp * l.micro_batch) * (l.dp * l.micro_batch)) + " would divide";
+  if (rule.keeps == interleaving_divides && l.pp == 1)
+    return s + "vpp " + n(l.vpp) + " without pipeline stages; use pp 2 or more, or vpp 1";
   if (rule.keeps == interleaving_divides)
     return s + n(micro_batches(job, l)) + " micro-batches, pp " + n(l.pp) + ", vpp " + n(l.vpp) +
            "; use vpp 1 or a multiple of " + n(l.pp) + " micro-batches";
