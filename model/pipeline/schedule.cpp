@@ -70,7 +70,7 @@ int chunks_of(Schedule s, int asked) {
 
 namespace {
 
-constexpr double most_cells = 2e7;  // stage × micro-batch: 1 GB of timeline
+constexpr double most_cells = 2e6;  // stage × micro-batch: 150 MB of timeline
 
 [[noreturn]] void refuse(Schedule s, const std::string& what) {
   throw InputError("schedule " + std::string(to_string(s)) + ": " + what);

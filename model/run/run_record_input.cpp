@@ -136,7 +136,13 @@ RunRequest read_run_record(const Field& record) {
   r.sequence = whole<std::int64_t>(record, "seq_len", 1, max_tokens);
   if (const auto f = record.find("global_batch")) r.batch = Batch{.sequences = f->integer(1, max_tokens), .tokens = 0};
   r.micro_batch = whole(record, "micro_batch", 1, max_degree);
-  r.model = std::make_shared<const Architecture>(read_record_model(record["model"], r.sequence.value_or(0)));
+  try {
+    r.model = std::make_shared<const Architecture>(read_record_model(record["model"], r.sequence.value_or(0)));
+  } catch (const InputError& e) {
+    // A name that is not known is an error of this record; a bad config file speaks for itself.
+    if (std::string_view(e.what()).starts_with("model \"")) record["model"].fail(e.what());
+    throw;
+  }
   r.model_json = record["model"].raw();
   if (const auto f = record.find("layout")) read_layout(*f, r);
   read_recompute(record, r);

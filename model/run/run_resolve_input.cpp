@@ -48,9 +48,21 @@ class Resolver {
     return fallback;
   }
 
+  // Looks a name up; a name that is not known is an error of the field that gave it, a bad file is its own.
+  template <class Look>
+  auto named(std::string_view field, Look look) const {
+    try {
+      return look();
+    } catch (const InputError& e) {
+      const std::string message = e.what();
+      if (message.starts_with(std::string(field) + " \"") || message.starts_with('"')) throw InputError(r_.place(field) + ": " + message);
+      throw;
+    }
+  }
+
   void set_profile() {
     const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
-    Profile p = read_profile(name, r_.year.value_or(0));
+    Profile p = named("framework", [&] { return read_profile(name, r_.year.value_or(0)); });
     const auto override_with = [&](const std::optional<double>& v, Constant<Scalar>& into) {
       if (!v) return;
       into = {.value = *v, .place = "record#/bytes_per_param", .source = nullptr};
@@ -69,7 +81,8 @@ class Resolver {
   }
 
   void set_hardware() {
-    Hardware h = read_hardware(required(r_.hardware, "hardware", "a name from `napkin hw list` or a file"));
+    const std::string& name = required(r_.hardware, "hardware", "a name from `napkin hw list` or a file");
+    Hardware h = named("hardware", [&] { return read_hardware(name); });
     if (r_.gpus_per_node && *r_.gpus_per_node != h.network.node_size) {
       // A smaller node cuts the scale-up domain with it, unless the domain spans nodes (a rack).
       for (Tier& t : h.network.tiers)
@@ -215,7 +228,10 @@ class Resolver {
       const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split;
       if (!uneven)
         fail(field_of(*rule), explain_broken(*rule, job, l));
-      assume(fmt::format("{} layers over {} chunks unevenly: the ends hold one fewer", job.model->depth(), chunks));
+      const std::vector<int> depth = chunk_depths(static_cast<std::int64_t>(job.model->depth()), static_cast<int>(chunks));
+      const auto [least, most] = std::minmax_element(depth.begin(), depth.end());
+      assume(fmt::format("{} layers over {} chunks unevenly: {} to {} each, the ends first to hold fewer", job.model->depth(),
+                         chunks, *least, *most));
       if (const Rule* other = broken_rule_but(*rule))
         fail(field_of(*other), explain_broken(*other, job, l));
     }

@@ -121,14 +121,21 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
   if (rule.keeps == interleaving_divides)
     return s + n(micro_batches(job, l)) + " micro-batches, pp " + n(l.pp) + ", vpp " + n(l.vpp) +
            "; use vpp 1 or a multiple of " + n(l.pp) + " micro-batches";
+  if (rule.needs == LayoutAxis::ep || rule.needs == LayoutAxis::etp) {
+    for (const LayerKind& k : job.model->kinds)
+      if (k.ffn.moe)
+        return s + "ep " + n(l.ep) + ", etp " + n(l.etp) + " with " + n(k.ffn.moe->experts) + " experts of width " +
+               n(k.ffn.moe->ffn) + "; write divisors of them";
+  }
   if (rule.needs == LayoutAxis::tp) {
     std::string shapes;
     for (const LayerKind& k : job.model->kinds)
       if (k.attention) {
-        shapes = n(k.attention->heads) + " heads, " + n(k.attention->kv_heads) + " kv heads, ffn " + n(k.ffn.width);
+        shapes = n(k.attention->heads) + " heads, " + n(k.attention->kv_heads) + " kv heads";
+        if (k.ffn.width > 0) shapes += ", ffn " + n(k.ffn.width);
         break;
       }
-    return s + "tp " + n(l.tp) + " with " + shapes;
+    return s + "tp " + n(l.tp) + " with " + shapes + "; write a tp that divides them";
   }
   return s + describe(l) + " on " + n(job.gpus) + " GPUs, sequence " + n(job.sequence) + ", batch " + n(job.batch) + " [" +
          std::string(rule.source) + "]";
