@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/cells.hpp"
+#include "cli/explain.hpp"
 #include "cli/prediction_view.hpp"
 #include "cli/run_flags.hpp"
 #include "model/text.hpp"
@@ -19,6 +20,7 @@ struct Options {
   std::vector<std::string> hardware;
   JobFlags job;
   LayoutFlags layout;
+  bool explain = false;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -117,6 +119,13 @@ void run(const Options& o) {
     return;
   }
   print(render(comparison(all, o.format), o.format));
+  if (!o.explain) return;
+  for (const Side& s : all) {
+    Derivation derivation;
+    const auto p = predict(Scope<Traced>(derivation), s.run.job, s.run.layout, s.run.convention);
+    const std::array roots{p.step.time.why(), p.mfu.why(), p.step.memory.device.why()};
+    print("\n" + s.title + "\n\n" + explain(roots));
+  }
 }
 
 }  // namespace
@@ -129,6 +138,7 @@ void add_compare(CLI::App& app, Session&) {
   command->add_option("--on", o->hardware, "Hardware names to compare on")->type_name("HW");
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  command->add_flag("--explain", o->explain, "Unfold step time, MFU and device memory of each side");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin compare \"zero3\" \"tp8 sp pp4 dp32\" --model 100B --gpus 1024 --hw h100 --seq 4k --batch 4M-tokens\n"

@@ -92,7 +92,6 @@ struct Profile {
   bool uneven_split = false;            // stages may differ by a layer beyond what the ends account for
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
-  std::string default_schedule = "1f1b";
 };
 
 }  // namespace napkin

@@ -70,8 +70,7 @@ void apply_saved(const Field& f, SavedTensors& s) {
 }
 
 void apply_rules(const Field& f, Profile& p) {
-  f.only({"vocab_multiple", "vocab_parallel", "max_zero", "default_zero", "zero_with_pipeline", "uneven_split", "kv_replication", "sequence_parallel",
-          "default_schedule", "source", "kind"});
+  f.only({"vocab_multiple", "vocab_parallel", "max_zero", "default_zero", "zero_with_pipeline", "uneven_split", "kv_replication", "sequence_parallel", "source", "kind"});
   if (const auto v = f.find("vocab_multiple")) p.vocab_multiple = v->integer(1, 1 << 20);
   take(f, "vocab_parallel", p.vocab_parallel);
   if (const auto v = f.find("max_zero")) p.max_zero = static_cast<int>(v->integer(0, 3));
@@ -80,7 +79,6 @@ void apply_rules(const Field& f, Profile& p) {
   take(f, "uneven_split", p.uneven_split);
   take(f, "kv_replication", p.kv_replication);
   take(f, "sequence_parallel", p.sequence_parallel);
-  if (const auto v = f.find("default_schedule")) p.default_schedule = v->string();
 }
 
 // One file (or era) over what its ancestors said.

@@ -22,6 +22,7 @@ class Resolver {
     run_.id = r_.id;
     if (!r_.model) throw InputError(r_.place("model") + ": is missing; write a model name, a size such as 100B, or a shape");
     run_.model = r_.model;
+    refuse_unmodelled();
     run_.assumptions = run_.model->assumptions;
     set_profile();
     set_hardware();
@@ -46,6 +47,16 @@ class Resolver {
     if (v) return *v;
     assume(fmt::format("{} = {} ({})", field, fallback, why));
     return fallback;
+  }
+
+  // Mixers that parameters are counted for but no operator is priced for.
+  void refuse_unmodelled() const {
+    for (const LayerKind& k : run_.model->kinds) {
+      if (k.attention && k.attention->indexer_heads > 0)
+        fail("model", run_.model->name + " picks its keys with a sparse-attention indexer, which the step does not model; `napkin params` counts it");
+      if (k.mamba && k.mamba->heads == 0)
+        fail("model", run_.model->name + " has Mamba-1 layers, whose scan the step does not model (Mamba-2 is); `napkin params` counts them");
+    }
   }
 
   // Looks a name up; a name that is not known is an error of the field that gave it, a bad file is its own.
@@ -225,7 +236,7 @@ class Resolver {
     const Job& job = run_.job;
     const auto chunks = static_cast<std::size_t>(l.pp) * static_cast<std::size_t>(l.vpp);
     if (const Rule* rule = broken_rule(job, l)) {
-      const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split;
+      const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split && chunks <= job.model->depth() + 2;
       if (!uneven)
         fail(field_of(*rule), explain_broken(*rule, job, l));
       const std::vector<int> depth = chunk_depths(static_cast<std::int64_t>(job.model->depth()), static_cast<int>(chunks));

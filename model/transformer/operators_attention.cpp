@@ -30,11 +30,19 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
   Operator<K>& o = b.ops.emplace_back();
   o.name = "core_attention";
   o.kind = Operator<K>::Kind::attention;
-  const std::int64_t span = at.window != 0 && at.chunk != 0 ? std::min(at.window, at.chunk)
-                                                            : std::max(at.window, at.chunk);
   const auto block = b.shard.cp > 1 ? let("s_block", b.sequence / b.cps) : b.sequence;
-  o.attention = {b.shard.cp > 1 ? b.batch * b.cps : b.batch, block, block, heads, kv_heads, key_width, value_width, true,
-                 span};
+  const double length = block.si();
+  if (at.chunk > 0 && static_cast<double>(at.chunk) < length) {
+    // Chunked attention: every chunk is a causal sequence of its own.
+    const auto chunk = b.scope.input("chunk", static_cast<double>(at.chunk), a.name);
+    o.attention = {b.tokens / chunk, chunk, chunk, heads, kv_heads, key_width, value_width, true, at.window};
+  } else if (b.shard.cp > 1 && at.window > 0 && static_cast<double>(at.window) < length) {
+    // A window shorter than a block: the window's pairs are shared by the ranks, no hop adds any.
+    o.attention = {b.batch, b.sequence, b.sequence, heads / b.cps, kv_heads / b.cps, key_width, value_width, true, at.window};
+  } else {
+    o.attention = {b.shard.cp > 1 ? b.batch * b.cps : b.batch, block, block, heads, kv_heads, key_width, value_width, true,
+                   at.window};
+  }
   o.rerun = o.drops = recompute_core_attention;
   if (b.shard.fused_attention) {
     o.saved = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)

@@ -153,6 +153,23 @@ TEST_SUITE("step") {
     }
   }
 
+  TEST_CASE("context parallelism shares the attention pairs, windowed or chunked, and adds none") {
+    for (const char* model : {"llama3-8b", "mistral-7b-v0.1", "llama4-scout"}) {
+      const Architecture a = read_model(model);
+      for (const LayerKind& kind : a.kinds) {
+        const auto pairs = [&](int cp) {
+          const Shard sh{.tp = 1, .sp = false, .cp = cp, .ep = 1, .etp = 1, .micro_batch = 1, .sequence = 65536};
+          for (const auto& o : layer_operators(Scope<Plain>(), a, kind, sh, read_profile("reference")))
+            if (o.kind == Operator<Plain>::Kind::attention) return attention_flops(o.attention).si() * cp;
+          return 0.0;
+        };
+        CAPTURE(model);
+        REQUIRE(pairs(1) > 0);
+        for (int cp : {2, 4}) CHECK(pairs(cp) == doctest::Approx(pairs(1)).epsilon(0.02));
+      }
+    }
+  }
+
   TEST_CASE("more memory-saving never saves less, and costs time") {
     TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
     Evaluator<Plain> e(t.job, Scope<Plain>());
