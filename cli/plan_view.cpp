@@ -7,6 +7,7 @@
 
 #include "cli/prediction_view.hpp"
 #include "cli/cells.hpp"
+#include "model/step/prediction.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
@@ -20,16 +21,12 @@ Run with_layout(const Run& base, const Layout& l) {
 
 Bytes capacity_of(const Run& run) { return run.hardware->accelerator.capacity.value; }
 
-double tokens_per_gpu(const Run& run, const StepCost<Plain>& step) {
-  return static_cast<double>(run.job.batch) * static_cast<double>(run.job.sequence) / step.time.si() /
-         static_cast<double>(run.job.gpus);
-}
-
-// MFU from the step: the same quotient that predict() derives.
-double mfu_of(const Run& run, const StepCost<Plain>& step) {
-  const auto flops = training_flops_per_token(Scope<Plain>(), *run.model, run.job.sequence, run.convention).total;
-  const auto peak = run.hardware->accelerator.peak[static_cast<std::size_t>(run.job.precision.gemm)]->value;
-  return double(flops * PerSecond::si(tokens_per_gpu(run, step)) / peak);
+// The figures of a step the search has evaluated.
+Prediction<Plain> quoted(const Run& run, const StepCost<Plain>& step) {
+  Prediction<Plain> p;
+  p.step = step;
+  quote(Scope<Plain>(), run.job, run.layout, run.convention, p);
+  return p;
 }
 
 // The term that grew most from `a` to `b`.
@@ -61,10 +58,10 @@ Table ranking_table(const Run& base, const Outcome& o, OutputFormat output) {
                {cell.title("per GPU", "device_bytes"), true}, {"memory", false}, {"where the time goes", false}};
   for (std::size_t i = 0; i < o.best.size(); ++i) {
     const RankedLayout& c = o.best[i];
-    const Run run = with_layout(base, c.layout);
+    const auto p = quoted(with_layout(base, c.layout), c.cost);
     t.rows.push_back({std::to_string(i + 1), describe(c.layout), cell.time(c.cost.time),
-                      fmt::format("{:.1f}", tokens_per_gpu(run, c.cost)),
-                      cell.share(mfu_of(run, c.cost)),
+                      fmt::format("{:.1f}", p.tokens_per_gpu.si()),
+                      cell.share(double(p.mfu)),
                       cell.gib(c.cost.memory.device),
                       std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(c.cost)});
   }
@@ -144,12 +141,13 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   for (std::size_t i = 0; i < o.best.size(); ++i) {
     const RankedLayout& c = o.best[i];
     const Run run = with_layout(base, c.layout);
+    const auto p = quoted(run, c.cost);
     auto& breakdown = j["layouts"].emplace_back(nlohmann::ordered_json{
         {"rank", i + 1},
         {"run", run_record_json(request, run)},
         {"step_time_s", c.cost.time.si()},
-        {"tokens_per_s_per_gpu", tokens_per_gpu(run, c.cost)},
-        {"mfu", mfu_of(run, c.cost)},
+        {"tokens_per_s_per_gpu", p.tokens_per_gpu.si()},
+        {"mfu", double(p.mfu)},
         {"memory", memory_json(c.cost.memory, capacity_of(base))},
         {"reason", reason(c.cost)}})["breakdown_s"];
     for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = c.cost.terms[t].si();

@@ -89,10 +89,8 @@ void apply(const JobFlags& f, RunRequest& r) {
   if (f.precision) r.precision = f.precision;
   if (f.year) r.year = f.year;
   if (f.convention) {
-    if (*f.convention == "full-attention") r.convention = FlopConvention::full_attention;
-    else if (*f.convention == "causal-half") r.convention = FlopConvention::causal_half;
-    else if (*f.convention == "weights-only") r.convention = FlopConvention::weights_only;
-    else
+    r.convention = convention_named(*f.convention);
+    if (!r.convention)
       throw InputError(fmt::format("--convention: \"{}\" is not known; write full-attention, causal-half or weights-only",
                                    *f.convention));
   }

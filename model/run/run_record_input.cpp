@@ -150,10 +150,8 @@ RunRequest read_run_record(const Field& record) {
   r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
   if (const auto f = record.find("convention")) {
     const std::string name = f->string();
-    if (name == "full-attention") r.convention = FlopConvention::full_attention;
-    else if (name == "causal-half") r.convention = FlopConvention::causal_half;
-    else if (name == "weights-only") r.convention = FlopConvention::weights_only;
-    else f->fail("\"" + name + "\" is not known; write full-attention, causal-half or weights-only");
+    r.convention = convention_named(name);
+    if (!r.convention) f->fail("\"" + name + "\" is not known; write full-attention, causal-half or weights-only");
   }
   return r;
 }

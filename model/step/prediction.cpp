@@ -3,14 +3,7 @@
 namespace napkin {
 
 template <class K>
-Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention) {
-  Evaluator<K> evaluator(job, scope);
-  Prediction<K> p;
-  p.step = evaluator.evaluate(layout);
-  for (const StageUnit<K>& s : evaluator.stages()) {
-    p.stages.push_back(evaluator.memory(s));
-    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
-  }
+void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention, Prediction<K>& p) {
   const auto residual = scope.read("residual", job.profile->time_residual);
   p.shortest = let("shortest", (1 - residual) * p.step.time);
   p.longest = let("longest", (1 + residual) * p.step.time);
@@ -28,10 +21,25 @@ Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, Flop
                                                  layout.recompute == Recompute::full);
     p.hfu = let("hfu", (p.token_flops.total + again) * p.tokens_per_gpu / p.peak, "korthikanti2022");
   }
+}
+
+template <class K>
+Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention) {
+  Evaluator<K> evaluator(job, scope);
+  Prediction<K> p;
+  p.step = evaluator.evaluate(layout);
+  for (const StageUnit<K>& s : evaluator.stages()) {
+    p.stages.push_back(evaluator.memory(s));
+    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
+  }
+  quote(scope, job, layout, convention, p);
   return p;
 }
 
 template Prediction<Plain> predict(Scope<Plain>, const Job&, const Layout&, FlopConvention);
 template Prediction<Traced> predict(Scope<Traced>, const Job&, const Layout&, FlopConvention);
+
+template void quote(Scope<Plain>, const Job&, const Layout&, FlopConvention, Prediction<Plain>&);
+template void quote(Scope<Traced>, const Job&, const Layout&, FlopConvention, Prediction<Traced>&);
 
 }  // namespace napkin

@@ -32,4 +32,9 @@ struct Prediction {
 template <class K>
 [[nodiscard]] Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention);
 
+// Fills what follows from `p.step`: interval, throughput, model FLOP/s, MFU and HFU. predict() calls it; a search calls it
+// on the steps it already has.
+template <class K>
+void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention, Prediction<K>& p);
+
 }  // namespace napkin

@@ -33,13 +33,11 @@ std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp) {
                    .embedding = r == 0,
                    .head = r == pp - 1,
                    .mtp = r == pp - 1 ? a.mtp_layers : 0,
-                   .chunk_layers = 0,
                    .first_rank = r,
                    .ranks = 1};
     for (int c = r; c < chunks; c += pp) {
       const auto i = static_cast<std::size_t>(c);
       for (std::size_t l = begin[i]; l < begin[i + 1]; ++l) ++s.layers[a.layers[l]];
-      s.chunk_layers = std::max(s.chunk_layers, depth[i]);
     }
     if (!stages.empty() && stages.back().layers == s.layers && stages.back().embedding == s.embedding &&
         stages.back().head == s.head) {

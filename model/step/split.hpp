@@ -13,7 +13,6 @@ struct StageContent {
   std::vector<int> layers;   // how many of each Architecture::kinds
   bool embedding = false, head = false;
   int mtp = 0;               // multi-token-prediction modules, on the head's rank
-  int chunk_layers = 0;      // most layers in one chunk
   int first_rank = 0, ranks = 1;
   [[nodiscard]] int depth() const;
 };

@@ -15,6 +15,12 @@ std::string_view to_string(FlopConvention c) {
   return "full-attention";
 }
 
+std::optional<FlopConvention> convention_named(std::string_view name) {
+  for (const auto c : {FlopConvention::full_attention, FlopConvention::causal_half, FlopConvention::weights_only})
+    if (to_string(c) == name) return c;
+  return {};
+}
+
 namespace {
 
 struct Depth {

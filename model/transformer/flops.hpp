@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "model/constant.hpp"
 #include "model/transformer/architecture.hpp"
@@ -12,6 +14,7 @@ namespace napkin {
 // Causal half: s/2 keys per query (Megatron-LM since 2025). Weights only: 6N (kaplan2020).
 enum class FlopConvention : std::uint8_t { full_attention, causal_half, weights_only };
 [[nodiscard]] std::string_view to_string(FlopConvention c);
+[[nodiscard]] std::optional<FlopConvention> convention_named(std::string_view name);
 
 template <class K>
 struct TokenFlops {
