@@ -32,13 +32,9 @@ struct Side {
 
 // A run record's path, or layout words ("tp8 pp4 zero1").
 RunRequest read_side(const std::string& what, const Options& o) {
-  RunRequest request;
   std::error_code ignored;
   const bool file = std::filesystem::exists(what, ignored) || what.ends_with(".json");
-  if (file) request = read_run_record(Document::read(what).root());
-  else request.place = flag_of;
-  apply(o.job, request);
-  apply(o.layout, request);
+  RunRequest request = read_request(file ? what : std::string(), o.job, o.layout);
   if (!file) apply_layout_words(what, request);
   return request;
 }

@@ -20,12 +20,7 @@ struct Options {
 };
 
 void run(const Options& o) {
-  RunRequest request;
-  if (!o.record.empty()) request = read_run_record(Document::read(o.record).root());
-  else request.place = flag_of;
-  apply(o.job, request);
-  apply(o.layout, request);
-  const Run run = resolve(request);
+  const Run run = resolve(read_request(o.record, o.job, o.layout));
   const auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
   std::vector<const Node*> roots;
   Derivation derivation;

@@ -131,6 +131,15 @@ void apply(const LayoutFlags& f, RunRequest& r) {
   if (f.recompute) r.recompute = recompute_named("--recompute", *f.recompute);
 }
 
+RunRequest read_request(const std::string& record, const JobFlags& job, const LayoutFlags& layout) {
+  RunRequest r;
+  if (record.empty()) r.place = flag_of;
+  else r = read_run_record(Document::read(record).root());
+  apply(job, r);
+  apply(layout, r);
+  return r;
+}
+
 void apply_layout_words(const std::string& words, RunRequest& r) {
   // What describe() leaves out is off, so that its words mean the same layout everywhere.
   r.sp = false;

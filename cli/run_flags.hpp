@@ -28,6 +28,9 @@ void add_layout_options(CLI::App& command, LayoutFlags& flags);
 void apply(const JobFlags& flags, RunRequest& request);
 void apply(const LayoutFlags& flags, RunRequest& request);
 
+// A run record (empty = none) with the flags over it.
+[[nodiscard]] RunRequest read_request(const std::string& record, const JobFlags& job, const LayoutFlags& layout);
+
 // Reads "tp8 pp4 dp32 zero1 mb1 sp selective" (what describe() writes) into the layout part of `request`.
 void apply_layout_words(const std::string& words, RunRequest& request);
 
