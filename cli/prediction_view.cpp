@@ -185,11 +185,12 @@ nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run
   j["recompute"] = to_string(run.layout.recompute);
   j["layout"] = layout_json(run.layout);
   if (run.layout.recompute == Recompute::selective && request.recompute_modules != 0) {
-    constexpr std::array<std::pair<std::string_view, std::uint8_t>, 6> modules{{
-        {"core_attn", recompute_core_attention}, {"layernorm", recompute_norms}, {"mla_up_proj", recompute_mla_up},
-        {"moe_act", recompute_activation},       {"mlp", recompute_ffn},         {"moe", recompute_experts}}};
-    for (const auto& [name, bit] : modules)
-      if ((request.recompute_modules & bit) != 0) j["recompute_modules"].push_back(name);
+    std::uint8_t left = request.recompute_modules;
+    for (const auto& [name, bit] : recompute_module_names)
+      if ((left & bit) != 0) {
+        j["recompute_modules"].push_back(name);
+        left = static_cast<std::uint8_t>(left & ~bit);
+      }
   }
   j["model"] = nlohmann::ordered_json::parse(request.model_json);
   j["convention"] = to_string(run.convention);

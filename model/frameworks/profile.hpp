@@ -2,12 +2,14 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/constant.hpp"
+#include "model/transformer/recompute.hpp"
 
 namespace napkin {
 
@@ -30,6 +32,17 @@ struct DataParallel {
   bool overlap_gradient = true;           // reduce during the last micro-batch's backward
   bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+  bool prefetch_backward = true;          // in the backward pass the next unit is gathered behind the one at work
+  bool by_owner = false;                  // ZeRO-1/2: gradients are reduced to, parameters broadcast from, one owner after another
+  bool overlap_replicas = true;           // shards of several copies (HSDP) are reduced behind the backward pass too
+  bool shard_within_torus = false;        // states are sharded over one torus slice and copied in the others
+  std::int64_t group = 0;                 // ranks states are sharded over when nothing is said; 0 = all
+};
+
+// What the backward pass runs again under "selective" and "full" recomputation.
+struct RecomputePolicy {
+  std::uint8_t selective = recompute_core_attention;  // RecomputeModule bits
+  bool early_stop = false;  // full: the layer's last product is not run again, nothing needs its output
 };
 
 // Which tensors the backward pass keeps (korthikanti2022 §4.1 counts the same list for the 2022 kernels).
@@ -72,6 +85,7 @@ struct Profile {
   std::string name, title;
   BytePolicy bytes;
   DataParallel data_parallel;
+  RecomputePolicy recompute;
   SavedTensors saved;
   ElementwisePolicy elementwise;
   Overlap overlap;

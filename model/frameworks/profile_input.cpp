@@ -6,12 +6,13 @@
 
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
+#include "model/transformer/recompute_input.hpp"
 
 namespace napkin {
 namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
-                                        "data_parallel", "saved", "elementwise", "overlap", "host", "memory",
+                                        "data_parallel", "recompute", "saved", "elementwise", "overlap", "host", "memory",
                                         "compute", "moe", "attention", "residuals", "rules", "eras"};
 constexpr std::size_t max_ancestors = 8;
 
@@ -47,7 +48,8 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer"});
+                    "overlap_gather", "shard_unit_is_layer", "prefetch_backward", "by_owner", "overlap_replicas",
+                    "shard_within_torus", "group"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -55,6 +57,21 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gradient", d.overlap_gradient);
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+  take(f, "prefetch_backward", d.prefetch_backward);
+  take(f, "by_owner", d.by_owner);
+  take(f, "overlap_replicas", d.overlap_replicas);
+  take(f, "shard_within_torus", d.shard_within_torus);
+  if (const auto v = f.find("group")) d.group = v->integer(0, 1 << 20);
+}
+
+void apply_recompute(const Field& f, RecomputePolicy& r) {
+  f.only({"selective", "early_stop", "source", "kind"});
+  take(f, "early_stop", r.early_stop);
+  if (const auto v = f.find("selective")) {
+    r.selective = 0;
+    for (const Field& m : v->elements()) r.selective |= read_recompute_module(m);
+    if (r.selective == 0) v->fail("is empty; name what selective recomputation runs again");
+  }
 }
 
 void apply_saved(const Field& f, SavedTensors& s) {
@@ -85,6 +102,7 @@ void apply_rules(const Field& f, Profile& p) {
 void apply(const Field& root, Profile& p) {
   if (const auto f = root.find("bytes")) apply_bytes(*f, p.bytes);
   if (const auto f = root.find("data_parallel")) apply_data_parallel(*f, p.data_parallel);
+  if (const auto f = root.find("recompute")) apply_recompute(*f, p.recompute);
   if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
   if (const auto f = root.find("elementwise")) {
     const Group g(*f, {"traffic", "loss_passes"});

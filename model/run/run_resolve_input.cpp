@@ -7,6 +7,7 @@
 #include "model/collective/slice.hpp"
 #include "model/frameworks/profile_input.hpp"
 #include "model/search/rules.hpp"
+#include "model/step/data_parallel.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
 #include "model/step/split.hpp"
@@ -205,9 +206,12 @@ class Resolver {
     l.zero_group = r_.zero_group.value_or(0);
     if (l.zero_group > 0 && l.zero == 0) fail("zero_group", fmt::format("is {}, but zero is 0: nothing is sharded; write zero 1, 2 or 3", l.zero_group));
     if (l.zero_group > l.dp * l.cp) assume(fmt::format("zero_group = dp·cp = {} instead of {}", l.dp * l.cp, l.zero_group));
-    if (l.zero_group >= l.dp * l.cp) l.zero_group = 0;
+    l.zero_group = std::min(l.zero_group, l.dp * l.cp);
     if (l.zero_group > 0 && l.dp * l.cp % l.zero_group != 0)
       fail("zero_group", fmt::format("is {}, which does not divide dp·cp = {}", l.zero_group, l.dp * l.cp));
+    if (l.zero > 0 && l.zero_group == 0)
+      if (const auto n = shard_ranks(job, l, l.dp * l.cp, l.tp); n < l.dp * l.cp)
+        assume(fmt::format("zero_group = {} (as the framework does)", n));
     l.micro_batch = r_.micro_batch ? *r_.micro_batch : otherwise(r_.micro_batch, 1, "micro_batch", "not given");
     l.recompute = r_.recompute.value_or(Recompute::none);
     if (!r_.recompute) assume("recompute = none (not given)");

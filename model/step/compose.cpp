@@ -12,6 +12,13 @@ struct StagePace {
   SecondsT<K> forward{}, backward{};
 };
 
+// What the reduction of gradients adds to the window it may hide in.
+template <class K>
+SecondsT<K> reduce_exposed(Scope<K> scope, const DataParallel& dp, const DataParallelCost<K>& cost, SecondsT<K> window) {
+  if (dp.overlap_replicas) return exposed(scope, dp, cost.reduce + cost.reduce_copies, window, dp.overlap_gradient);
+  return exposed(scope, dp, cost.reduce, window, dp.overlap_gradient) + cost.reduce_copies;
+}
+
 template <class K>
 StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
   const DataParallel& dp = job.profile->data_parallel;
@@ -19,17 +26,24 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
     p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit;
-    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather);
+    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather && dp.prefetch_backward);
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
-    const SecondsT<K> window = l.zero >= 3 ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient);
+    const SecondsT<K> window =
+        l.zero >= 3 && dp.prefetch_backward ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
+    p.reduce = reduce_exposed(scope, dp, *s.dp, window);
   }
   if (l.pp > 1) p.messages = l.vpp * message;
   p.forward = forward + p.gather_forward + p.messages;
   p.backward = backward + p.gather_backward + p.reduce + p.messages;
   return p;
+}
+
+// Accelerators whose steps do not drift apart: a node, or a torus slice, which runs one program in lockstep.
+long long lockstep(const Network& n) {
+  const bool torus = !n.tiers.empty() && n.tiers[0].topology == Tier::Topology::torus && n.tiers.size() > 1;
+  return torus ? n.tiers[0].size : n.node_size;
 }
 
 int communicators(const Layout& l) {
@@ -119,7 +133,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, exposed(scope, dp, s.dp->reduce, c.backward_total, dp.overlap_gradient));
+    set(Term::dp_comm, reduce_exposed(scope, dp, *s.dp, c.backward_total));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
@@ -132,9 +146,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   SecondsT<K> sum = step.terms[0];
   for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
   sum = let("t_work", sum);
-  const double beyond = static_cast<double>(gpus(l)) / job.hardware->network.node_size;
+  const double beyond = static_cast<double>(gpus(l)) / static_cast<double>(lockstep(job.hardware->network));
   if (beyond > 1) {
-    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
+    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(accelerators / accelerators in step)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
   set(Term::fixed, scope.read("t_fixed", job.profile->host.step));

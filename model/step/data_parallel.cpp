@@ -10,8 +10,7 @@ struct ShardGroups {
   Group shard, replica;
 };
 
-ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t zero_group) {
-  const std::int64_t n = zero_group > 0 ? std::min(zero_group, ranks) : ranks;
+ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t n) {
   return {.shard = {.size = static_cast<int>(n), .stride = stride},
           .replica = {.size = static_cast<int>(ranks / n), .stride = stride * n}};
 }
@@ -23,9 +22,19 @@ std::int64_t expert_ranks(const Layout& l) {
 
 }  // namespace
 
-StateShards state_shards(const Layout& l) {
-  const auto over = [&](std::int64_t ranks) { return l.zero_group > 0 ? std::min(l.zero_group, ranks) : ranks; };
-  return {.zero = l.zero, .dense = over(dense_ranks(l)), .expert = over(expert_ranks(l))};
+std::int64_t shard_ranks(const Job& job, const Layout& l, std::int64_t ranks, long long stride) {
+  const DataParallel& dp = job.profile->data_parallel;
+  const Network& network = job.hardware->network;
+  std::int64_t n = l.zero_group > 0 ? l.zero_group : dp.group > 0 ? dp.group : ranks;
+  if (l.zero_group == 0 && dp.shard_within_torus && !network.tiers.empty() &&
+      network.tiers[0].topology == Tier::Topology::torus && job.gpus > network.tiers[0].size)
+    n = std::max<std::int64_t>(1, network.tiers[0].size / stride);
+  return n < ranks && ranks % n == 0 ? n : ranks;
+}
+
+StateShards state_shards(const Job& job, const Layout& l) {
+  return {.zero = l.zero, .dense = shard_ranks(job, l, dense_ranks(l), l.tp),
+          .expert = shard_ranks(job, l, expert_ranks(l), static_cast<long long>(l.ep) * l.etp)};
 }
 
 template <class K>
@@ -34,13 +43,18 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const Network& network = job.hardware->network;
   const auto wire_gradient = scope.read("B_wire_grad", dp.gradient_bytes) * (1 * byte);
   const auto wire_parameter = scope.read("B_wire_param", dp.parameter_bytes) * (1 * byte);
-  const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, l.zero_group);
-  const ShardGroups expert =
-      shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, l.zero_group);
+  const StateShards shards = state_shards(job, l);
+  const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, shards.dense);
+  const ShardGroups expert = shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, shards.expert);
 
   const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
     return g.size <= 1 || bytes == BytesT<K>{} ? SecondsT<K>{}
                                                : let(name, collective_cost(scope, network, op, bytes, g).time);
+  };
+  // One collective over the shards; or, where tensors have owners, one rooted collective for each rank in turn.
+  const auto each = [&](const char* name, Operation together, Operation rooted, BytesT<K> bytes, const Group& g) {
+    if (!dp.by_owner || l.zero >= 3 || g.size <= 1) return run(name, together, bytes, g);
+    return scope.input("n", g.size, "owners in turn") * run(name, rooted, bytes / g.size, g);
   };
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
@@ -48,17 +62,23 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     if (l.zero == 0)
       return run("t_all_reduce_grad", Operation::all_reduce, bytes,
                  {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
-    return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard) +
-           run("t_all_reduce_shard", Operation::all_reduce, bytes / g.shard.size, g.replica);
+    return each("t_reduce_scatter_grad", Operation::reduce_scatter, Operation::reduce, bytes, g.shard);
+  };
+  const auto reduce_copies = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    return run("t_all_reduce_shard", Operation::all_reduce, parameters * wire_gradient / g.shard.size, g.replica);
   };
   const auto gather = [&](const RankParameters<K>& p) {
-    return run("t_all_gather_param", Operation::all_gather, p.dense * wire_parameter, dense.shard) +
-           run("t_all_gather_expert", Operation::all_gather, p.expert * wire_parameter, expert.shard);
+    return each("t_all_gather_param", Operation::all_gather, Operation::broadcast, p.dense * wire_parameter, dense.shard) +
+           each("t_all_gather_expert", Operation::all_gather, Operation::broadcast, p.expert * wire_parameter, expert.shard);
   };
 
   DataParallelCost<K> c;
   c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
+  if (l.zero >= 1) {
+    c.reduce_copies = let("t_reduce_copies", reduce_copies(stage.parameters.dense, dense) +
+                                                 reduce_copies(stage.parameters.expert, expert));
+    c.gather = let("t_gather", gather(stage.parameters));
+  }
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
     const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
@@ -68,7 +88,6 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     const double units = dp.shard_unit_is_layer ? 2 : 1;
     c.gathered = let("M_gathered", units * unit * whole * (1 * byte), "zhao2023fsdp");
   }
-  const StateShards shards = state_shards(l);
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, stage.parameters, shards);
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.

@@ -27,7 +27,7 @@ Evaluator<K>::~Evaluator() = default;
 template <class K>
 StepCost<K> Evaluator<K>::evaluate(const Layout& l) {
   Caches& c = *caches_;
-  const LayerKey key = layer_key(l);
+  const LayerKey key = layer_key(c.job, l);
   const auto recompute = static_cast<std::int64_t>(l.recompute);
   const auto& split = c.splits.get({l.pp, l.vpp}, [&] { return split_layers(*c.job.model, l.pp, l.vpp); });
   const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, l.vpp}, [&] {

@@ -12,10 +12,11 @@ PassCost<K> operator*(double n, const PassCost<K>& a) {
   return {n * a.gemm, n * a.attention, n * a.elementwise, n * a.tp, n * a.cp, n * a.ep, n * a.host};
 }
 
-LayerKey layer_key(const Layout& l) {
+LayerKey layer_key(const Job& job, const Layout& l) {
+  const std::uint8_t modules = l.modules != 0 ? l.modules : job.profile->recompute.selective;
   return {.tp = l.tp, .sp = l.sp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch = l.micro_batch,
           .recompute = l.recompute,
-          .modules = l.recompute == Recompute::selective ? l.modules : std::uint8_t{0}};
+          .modules = l.recompute == Recompute::selective ? modules : std::uint8_t{0}};
 }
 
 std::string_view attention_kernel(const Job& job) {
@@ -198,6 +199,13 @@ class Pricer {
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
+// Share of an operator with these module bits that is meant by `modules`.
+template <class K>
+ScalarT<K> meant(std::uint8_t bits, ScalarT<K> second, std::uint8_t modules) {
+  if ((bits & modules & ~recompute_second_products) != 0) return 1;
+  return (bits & modules) != 0 ? second : ScalarT<K>(0);
+}
+
 }  // namespace
 
 template <class K>
@@ -205,12 +213,19 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
                    const char* name) {
   Pricer<K> pricer(scope, job, key);
   LayerCost<K> c;
-  SecondsT<K> rerun{};
+  SecondsT<K> rerun{}, tail{};  // tail: from the last product on
   BytesT<K> kept{}, dropped{};
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
-    if ((o.rerun & key.modules) != 0) rerun += forward;
-    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
+    if (o.kind == Operator<K>::Kind::gemm) tail = SecondsT<K>{};
+    tail += forward;
+    rerun += meant(o.rerun, o.second_rerun, key.modules) * forward;
+    if (o.saved > BytesT<K>{}) {
+      const auto saved = let(o.name, o.saved, {}, "saved");
+      const auto share = meant(o.drops, o.second_drops, key.modules);
+      dropped += share * saved;
+      kept += (1 - share) * saved;
+    }
   }
   pricer.finish();
   c.forward = pricer.forward();
@@ -222,7 +237,9 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
     const auto input = scope.input("b", sh.micro_batch) * scope.input("s", static_cast<double>(sh.sequence)) /
                        scope.input("cp", sh.cp) * scope.input("h", static_cast<double>(job.model->hidden)) *
                        scope.input("e", Bytes::si(sh.element)) / scope.input("tp_sp", sh.sp ? sh.tp : 1);
-    c.recompute = let("recompute", c.forward.total(), "korthikanti2022", name);
+    c.recompute = job.profile->recompute.early_stop
+                      ? let("recompute", c.forward.total() - tail, "korthikanti2022", name)
+                      : let("recompute", c.forward.total(), "korthikanti2022", name);
     c.saved = let("saved", input, "korthikanti2022", name);
     c.transient = let("recomputed", kept, {}, name);
   } else {

@@ -42,7 +42,7 @@ struct LayerKey {
   std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation, else 0
   friend auto operator<=>(const LayerKey&, const LayerKey&) = default;
 };
-[[nodiscard]] LayerKey layer_key(const Layout& l);
+[[nodiscard]] LayerKey layer_key(const Job& job, const Layout& l);
 [[nodiscard]] Shard shard_of(const Job& job, const LayerKey& key);
 
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.

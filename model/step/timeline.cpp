@@ -9,7 +9,7 @@ StepTimeline step_timeline(const Job& job, const Layout& layout) {
   StepTimeline t;
   t.program = build_program(layout.schedule,
                             {.ranks = layout.pp, .micro_batches = micro_batches(job, layout), .chunks = layout.vpp});
-  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(layout));
+  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, layout));
   const Seconds message = stage_message(scope, job, layout);
   for (const StageContent& content : split_layers(*job.model, t.program.depth, 1)) {
     const StageCost<Plain> cost = stage_cost(scope, job, layers, content);

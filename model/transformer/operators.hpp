@@ -7,19 +7,10 @@
 
 #include "model/frameworks/profile.hpp"
 #include "model/transformer/architecture.hpp"
+#include "model/transformer/recompute.hpp"
 #include "model/transformer/shapes.hpp"
 
 namespace napkin {
-
-// Parts of a layer that selective recomputation may drop and run again, as bits (Megatron-Core --recompute-modules).
-enum RecomputeModule : std::uint8_t {
-  recompute_core_attention = 1,
-  recompute_norms = 2,
-  recompute_mla_up = 4,
-  recompute_activation = 8,  // between the linears of a feed-forward, dense or expert
-  recompute_ffn = 16,        // a dense or shared feed-forward
-  recompute_experts = 32     // the routed part, its all-to-all included
-};
 
 // How one layer is cut. T = micro_batch · sequence / cp tokens are seen by a TP group.
 struct Shard {
@@ -63,6 +54,8 @@ struct Operator {
   // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
   // and with which its `saved` is not kept.
   std::uint8_t rerun = 0, drops = 0;
+  // Share of it that is meant by recompute_second_products: of the linears merged in one, every second.
+  ScalarT<K> second_rerun = 1, second_drops = 1;
 };
 
 // Operators of one layer in execution order.

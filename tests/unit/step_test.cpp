@@ -90,7 +90,7 @@ TEST_SUITE("step") {
     TestJob t("llama3-8b", "h100", "reference", 8, 4096, 8);
     const Layout l{.dp = 8};
     double gemm = 0;
-    const Shard sh = shard_of(t.job, layer_key(l));
+    const Shard sh = shard_of(t.job, layer_key(t.job, l));
     for (const auto& o : layer_operators(Scope<Plain>(), t.model, t.model.kinds[0], sh, t.profile))
       if (o.kind == Operator<Plain>::Kind::gemm)
         gemm += 6 * o.gemm.m.si() * o.gemm.n.si() * o.gemm.k.si() * o.gemm.count.si();
