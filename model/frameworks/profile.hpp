@@ -2,6 +2,7 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,12 @@ struct BytePolicy {
   Constant<Scalar> moments;       // both Adam moments together
   Constant<Scalar> compute_copy;  // a low-precision copy made for compute (autocast, FSDP mixed precision)
   Constant<Scalar> bucket;        // gradient communication buckets (DDP)
+  // Gradients in compute precision that live beside the main buffer while the backward pass runs; under ZeRO only (the
+  // buckets of DDP are this copy).
+  Constant<Scalar> working_gradient;
+  // Whole copies of the parameters alive while ZeRO 1–2 gathers them after the optimizer step; 0 = gathered in place.
+  Constant<Scalar> gather_copies;
+  bool gradients_stand = true;    // false: zero_grad frees them, and they exist only once a backward pass has made them
 };
 
 // How the gradient is reduced and the states sharded over data parallelism.
@@ -39,8 +46,12 @@ struct SavedTensors {
   bool gate_activation = false;        // gated FFN keeps act(gate) beside gate and up (eager: silu(g), g, u, product)
   bool attention_output_copy = false;  // attention output is copied before the projection (layout change)
   bool rotary_copy = false;            // queries and keys are kept before and after the rotation
+  Constant<Scalar> autocast;           // further bytes kept per token, hidden unit and layer where autocast keeps the
+                                       // residual stream in fp32
   Constant<Scalar> norm_statistics;    // fp32 words kept per token and norm (mean, rstd)
-  Constant<Scalar> logits;             // bytes kept per logit at the loss (bf16 + fp32 + softmax ...)
+  Constant<Scalar> logits;             // bytes alive per logit at the loss (bf16 + fp32 + softmax ...)
+  Constant<Scalar> logits_kept;        // of them, bytes that wait for the backward pass of their micro-batch
+  Constant<Scalar> pipeline_outputs;   // bytes per logit that the last stage keeps of every micro-batch until the step ends
 };
 
 // Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
@@ -65,8 +76,17 @@ struct HostCosts {
 struct MemoryOverheads {
   Constant<Bytes> context;            // device context and library workspaces, per process
   Constant<Bytes> communicator;       // buffers of one communicator
+  Constant<Bytes> workspace;          // matrix library workspaces, allocated for good
+  Constant<Scalar> gather_buffers;    // full-width hidden states (tokens · hidden) that TP allocates for good
+  // Full-width hidden states that the allocator holds back because communication streams still own them: with one
+  // micro-batch in flight, and for each further one.
+  Constant<Scalar> cached_gathers, cached_gathers_in_flight;
+  Constant<Scalar> boundary_tensors;  // hidden states that a pipeline stage keeps at its ends per micro-batch in flight
   Constant<Scalar> fragmentation;     // reserved − allocated, as a share of activations
 };
+
+// How layers are dealt to pipeline stages (step/split.hpp).
+enum class SplitRule : std::uint8_t { even, by_cost };
 
 struct Profile {
   std::string name, title;
@@ -86,6 +106,8 @@ struct Profile {
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP
+  bool loss_parallel = true;            // so is the loss; false: the logits are gathered first
+  SplitRule split = SplitRule::even;
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages

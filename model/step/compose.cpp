@@ -1,5 +1,6 @@
 #include "model/step/compose.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace napkin {
@@ -42,7 +43,28 @@ template <class K>
 StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
   StageTensors<K> t = s.cost->tensors;
   t.gathered = s.dp->gathered;
-  return stage_memory(scope, *job.profile, s.dp->states, t, s.in_flight, communicators(l));
+  t.updated = s.dp->updated;
+  t.working_gradients = s.dp->working_gradients;
+  t.last_gradients = s.dp->last_gradients;
+  // Autocast: the residual stream is in fp32, and what the norms keep of it.
+  if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
+    t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
+                                      (t.hidden_state / scope.input("e", job.precision.base_bytes)));
+  const bool forwards_first = l.pp > 1 && (l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs);
+  const double m = static_cast<double>(micro_batches(job, l));
+  const bool put_off = l.pp > 1 && (l.schedule == Schedule::zb_h1 || l.schedule == Schedule::zb_h2 ||
+                                    l.schedule == Schedule::zb_v || l.schedule == Schedule::zb_interleaved);
+  return stage_memory(scope, *job.profile, s.dp->states, t,
+                      StageLoad{.in_flight = s.in_flight,
+                                .losses_in_flight = forwards_first ? m : 1,
+                                .micro_batches = m,
+                                .weights_put_off = put_off ? std::min(m, static_cast<double>(l.pp) / l.vpp) : 0,
+                                .accumulates = m > 1 && !forwards_first,
+                                .tp = l.tp,
+                                .chunks = l.vpp,
+                                .sp = l.sp,
+                                .pipelined = l.pp > 1,
+                                .communicators = communicators(l)});
 }
 
 template <class K>

@@ -71,6 +71,20 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const StateShards shards = state_shards(l);
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, stage.parameters, shards);
+  if (!bytes.gradients_stand) {
+    const auto made = state_bytes(scope, bytes, {stage.unit.dense + stage.parameters.lookup, stage.unit.expert, {}}, shards);
+    c.last_gradients = made.gradients - made.buckets;
+  }
+  if (shards.zero >= 1) {
+    const auto all = stage.parameters.dense + stage.parameters.expert;
+    c.working_gradients = let("M_working_grad", all * scope.read("B_working", bytes.working_gradient) * (1 * byte));
+    if (shards.zero <= 2 && bytes.gather_copies.value > 0) {
+      // Whole copies, and the shard that is sent.
+      const auto sent = stage.parameters.dense / static_cast<double>(shards.dense) +
+                        stage.parameters.expert / static_cast<double>(shards.expert);
+      c.updated = let("M_updated", (all * scope.read("n_copies", bytes.gather_copies) + sent) * wire_parameter);
+    }
+  }
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
   const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
                                             stage.parameters.expert / static_cast<double>(shards.expert)

@@ -14,6 +14,9 @@ struct DataParallelCost {
   SecondsT<K> reduce{}, gather{}, optimizer{};
   SecondsT<K> first_unit{};  // ZeRO-3: gathering the first layer, with nothing to hide behind
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters in flight
+  BytesT<K> updated{};       // ZeRO 1–2: copies of the parameters while they are gathered after the update
+  BytesT<K> working_gradients{};
+  BytesT<K> last_gradients{};  // of the first layer and the embedding: made last
   StateBytes<K> states{};
 };
 

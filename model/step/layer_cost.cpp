@@ -210,6 +210,13 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
     if ((o.rerun & key.modules) != 0) rerun += forward;
+    if (o.at_once > BytesT<K>{}) c.at_once += o.at_once;
+    if (o.returned > BytesT<K>{}) c.returned += o.returned;
+    if (o.kind == Operator<K>::Kind::gemm && o.weight) {
+      const auto output = o.gemm.count * o.gemm.m * o.gemm.n * Bytes::si(job.precision.base_bytes);
+      c.working = max(c.working, output);
+      c.output_gradients += output;
+    }
     if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
   }
   pricer.finish();

@@ -60,6 +60,8 @@ struct Operator {
   ScalarT<K> backward_rounds = 1;
 
   BytesT<K> saved{};         // kept per micro-batch until the backward pass
+  BytesT<K> at_once{};       // of `saved`: alive only while the loss is computed and its backward starts
+  BytesT<K> returned{};      // kept beside by a pipeline's caller until the step ends
   // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
   // and with which its `saved` is not kept.
   std::uint8_t rerun = 0, drops = 0;
