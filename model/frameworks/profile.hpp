@@ -37,6 +37,8 @@ struct DataParallel {
   bool overlap_gradient = true;           // reduce during the last micro-batch's backward
   bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+  bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
+                                          // reduced buffer, by kernels of the compute stream
 };
 
 // Which tensors the backward pass keeps (korthikanti2022 §4.1 counts the same list for the 2022 kernels).
@@ -57,6 +59,8 @@ struct SavedTensors {
 // Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
 struct ElementwisePolicy {
   Constant<Scalar> traffic;       // multiplies the fused minimum of norms, activations, residuals, rope
+  Constant<Scalar> rope, gate;    // multiply the fused minimum of a rotation and of a gated activation once more
+  Constant<Scalar> kernels;       // kernels that one such chain is launched as
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
 
@@ -71,6 +75,10 @@ struct Overlap {
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
   Constant<Scalar> launch;            // multiplies the accelerator's launch time: 1 eager, ~0 with graphs
+  // What the host needs for one layer's forward and backward pass under tensor parallelism, however small the kernels, up
+  // to a node's width of it.
+  Constant<Seconds> tp_forward, tp_backward;
+  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
 };
 
 struct MemoryOverheads {

@@ -51,7 +51,7 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer"});
+                    "overlap_gather", "shard_unit_is_layer", "unit_copies"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -59,6 +59,7 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gradient", d.overlap_gradient);
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+  take(f, "unit_copies", d.unit_copies);
 }
 
 void apply_saved(const Field& f, SavedTensors& s) {
@@ -99,7 +100,10 @@ void apply(const Field& root, Profile& p) {
   if (const auto f = root.find("data_parallel")) apply_data_parallel(*f, p.data_parallel);
   if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
   if (const auto f = root.find("elementwise")) {
-    const Group g(*f, {"traffic", "loss_passes"});
+    const Group g(*f, {"traffic", "rope", "gate", "kernels", "loss_passes"});
+    take(g, "rope", number, p.elementwise.rope);
+    take(g, "gate", number, p.elementwise.gate);
+    take(g, "kernels", number, p.elementwise.kernels);
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
   }
@@ -111,7 +115,10 @@ void apply(const Field& root, Profile& p) {
     take(g, "pipeline", share, p.overlap.pipeline);
   }
   if (const auto f = root.find("host")) {
-    const Group g(*f, {"step", "launch"});
+    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "sharded_update"});
+    take(g, "sharded_update", [](const Field& v) { return v.seconds(); }, p.host.sharded_update);
+    take(g, "tp_forward", [](const Field& v) { return v.seconds(); }, p.host.tp_forward);
+    take(g, "tp_backward", [](const Field& v) { return v.seconds(); }, p.host.tp_backward);
     take(g, "step", [](const Field& v) { return v.seconds(); }, p.host.step);
     take(g, "launch", number, p.host.launch);
   }
@@ -196,6 +203,9 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.saved.pipeline_outputs, "saved/pipeline_outputs");
   need(p.saved.autocast, "saved/autocast");
   need(p.elementwise.traffic, "elementwise/traffic");
+  need(p.elementwise.rope, "elementwise/rope");
+  need(p.elementwise.gate, "elementwise/gate");
+  need(p.elementwise.kernels, "elementwise/kernels");
   need(p.elementwise.loss_passes, "elementwise/loss_passes");
   need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
   need(p.overlap.expert_parallel, "overlap/expert_parallel");
@@ -203,6 +213,9 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.overlap.pipeline, "overlap/pipeline");
   need(p.host.step, "host/step");
   need(p.host.launch, "host/launch");
+  need(p.host.tp_forward, "host/tp_forward");
+  need(p.host.sharded_update, "host/sharded_update");
+  need(p.host.tp_backward, "host/tp_backward");
   need(p.memory.context, "memory/context");
   need(p.memory.communicator, "memory/communicator");
   need(p.memory.fragmentation, "memory/fragmentation");

@@ -9,7 +9,7 @@ namespace {
 // Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
 template <class K>
 struct StagePace {
-  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed, per micro-batch
+  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed (copies included), per micro-batch
   SecondsT<K> forward{}, backward{};
 };
 
@@ -19,13 +19,13 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
-    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit;
-    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather);
+    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
+    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
     const SecondsT<K> window = l.zero >= 3 ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient);
+    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
   p.forward = forward + p.gather_forward + p.messages;
@@ -146,9 +146,18 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather));
+    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
+
+  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+                                                 scope.read("t_sharded_update", job.profile->host.sharded_update)
+                                           : scope.read("t_fixed", job.profile->host.step));
+  const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
+  const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
+  step.phases = {.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none)),
+                 .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
+                 .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
@@ -159,7 +168,6 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
-  set(Term::fixed, scope.read("t_fixed", job.profile->host.step));
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
                                    step.terms[static_cast<std::size_t>(Term::fixed)]);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/shapes.hpp"
@@ -49,6 +50,7 @@ struct Operator {
   AttentionShape<K> attention{};
   // elementwise: bytes moved
   BytesT<K> forward_bytes{}, backward_bytes{};
+  Traffic traffic = Traffic::stream;
   // collective; backward runs `backward_operation` on the same bytes. `regather`: the backward pass gathers the sharded
   // input once more for the weight gradient (korthikanti2022 §4.2.2).
   Operation operation = Operation::all_reduce, backward_operation = Operation::all_reduce;
