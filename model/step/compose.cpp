@@ -1,5 +1,6 @@
 #include "model/step/compose.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace napkin {
@@ -8,15 +9,15 @@ namespace {
 // Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
 template <class K>
 struct StagePace {
-  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed, per micro-batch
+  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed (copies included), per micro-batch
   SecondsT<K> forward{}, backward{};
 };
 
 // What the reduction of gradients adds to the window it may hide in.
 template <class K>
 SecondsT<K> reduce_exposed(Scope<K> scope, const DataParallel& dp, const DataParallelCost<K>& cost, SecondsT<K> window) {
-  if (dp.overlap_replicas) return exposed(scope, dp, cost.reduce + cost.reduce_copies, window, dp.overlap_gradient);
-  return exposed(scope, dp, cost.reduce, window, dp.overlap_gradient) + cost.reduce_copies;
+  if (dp.overlap_replicas) return exposed(scope, dp, cost.reduce + cost.reduce_replicas, window, dp.overlap_gradient);
+  return exposed(scope, dp, cost.reduce, window, dp.overlap_gradient) + cost.reduce_replicas;
 }
 
 template <class K>
@@ -25,14 +26,15 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
-    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit;
-    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather && dp.prefetch_backward);
+    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
+    p.gather_backward =
+        exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
     const SecondsT<K> window =
         l.zero >= 3 && dp.prefetch_backward ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = reduce_exposed(scope, dp, *s.dp, window);
+    p.reduce = reduce_exposed(scope, dp, *s.dp, window) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
   p.forward = forward + p.gather_forward + p.messages;
@@ -56,7 +58,28 @@ template <class K>
 StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
   StageTensors<K> t = s.cost->tensors;
   t.gathered = s.dp->gathered;
-  return stage_memory(scope, *job.profile, s.dp->states, t, s.in_flight, communicators(l));
+  t.updated = s.dp->updated;
+  t.working_gradients = s.dp->working_gradients;
+  t.last_gradients = s.dp->last_gradients;
+  // Autocast: the residual stream is in fp32, and what the norms keep of it.
+  if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
+    t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
+                                      (t.hidden_state / scope.input("e", job.precision.base_bytes)));
+  const bool forwards_first = l.pp > 1 && (l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs);
+  const double m = static_cast<double>(micro_batches(job, l));
+  const bool put_off = l.pp > 1 && (l.schedule == Schedule::zb_h1 || l.schedule == Schedule::zb_h2 ||
+                                    l.schedule == Schedule::zb_v || l.schedule == Schedule::zb_interleaved);
+  return stage_memory(scope, *job.profile, s.dp->states, t,
+                      StageLoad{.in_flight = s.in_flight,
+                                .losses_in_flight = forwards_first ? m : 1,
+                                .micro_batches = m,
+                                .weights_put_off = put_off ? std::min(m, static_cast<double>(l.pp) / l.vpp) : 0,
+                                .accumulates = m > 1 && !forwards_first,
+                                .tp = l.tp,
+                                .chunks = l.vpp,
+                                .sp = l.sp,
+                                .pipelined = l.pp > 1,
+                                .communicators = communicators(l)});
 }
 
 template <class K>
@@ -138,9 +161,18 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather));
+    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
+
+  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+                                                 scope.read("t_sharded_update", job.profile->host.sharded_update)
+                                           : scope.read("t_fixed", job.profile->host.step));
+  const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
+  const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
+  step.phases = {.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none)),
+                 .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
+                 .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
@@ -151,7 +183,6 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     const auto doublings = scope.input("doublings", std::log2(beyond), "log2(accelerators / accelerators in step)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
-  set(Term::fixed, scope.read("t_fixed", job.profile->host.step));
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
                                    step.terms[static_cast<std::size_t>(Term::fixed)]);
 

@@ -15,6 +15,9 @@ ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t n) {
           .replica = {.size = static_cast<int>(ranks / n), .stride = stride * n}};
 }
 
+// Both moments in 16 bits.
+constexpr double moments_16bit = 4;
+
 std::int64_t dense_ranks(const Layout& l) { return l.dp * l.cp; }
 std::int64_t expert_ranks(const Layout& l) {
   return std::max<std::int64_t>(1, l.dp * l.cp * l.tp / (static_cast<std::int64_t>(l.ep) * l.etp));
@@ -64,7 +67,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                  {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
     return each("t_reduce_scatter_grad", Operation::reduce_scatter, Operation::reduce, bytes, g.shard);
   };
-  const auto reduce_copies = [&](ScalarT<K> parameters, const ShardGroups& g) {
+  const auto reduce_replicas = [&](ScalarT<K> parameters, const ShardGroups& g) {
     return run("t_all_reduce_shard", Operation::all_reduce, parameters * wire_gradient / g.shard.size, g.replica);
   };
   const auto gather = [&](const RankParameters<K>& p) {
@@ -75,9 +78,29 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   DataParallelCost<K> c;
   c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
   if (l.zero >= 1) {
-    c.reduce_copies = let("t_reduce_copies", reduce_copies(stage.parameters.dense, dense) +
-                                                 reduce_copies(stage.parameters.expert, expert));
+    c.reduce_replicas = let("t_reduce_replicas", reduce_replicas(stage.parameters.dense, dense) +
+                                                     reduce_replicas(stage.parameters.expert, expert));
     c.gather = let("t_gather", gather(stage.parameters));
+  }
+  if (l.zero >= 2 && dp.unit_copies) {
+    // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
+    // cast and packed into the buffer that is reduced.
+    const auto all = stage.parameters.dense + stage.parameters.expert;
+    const auto own = stage.parameters.dense / static_cast<double>(dense.shard.size) +
+                     stage.parameters.expert / static_cast<double>(expert.shard.size);
+    const Accelerator& a = job.hardware->accelerator;
+    const auto parameter = scope.read("B_param", job.profile->bytes.parameter) * (1 * byte);
+    const bool casts = parameter.si() != wire_parameter.si();
+    c.gather_copies = let("t_gather_copies",
+                          elementwise_cost(scope, a, own * (parameter + wire_parameter), casts ? Traffic::cast : Traffic::stream).time +
+                              elementwise_cost(scope, a, all * (2 * wire_parameter)).time,
+                          "zhao2023fsdp");
+    const auto made = scope.input("e", Bytes::si(job.precision.base_bytes), "precision");
+    c.reduce_copies = let("t_reduce_copies",
+                          elementwise_cost(scope, a, all * (made + wire_gradient),
+                                           made.si() != wire_gradient.si() ? Traffic::cast : Traffic::stream)
+                              .time,
+                          "zhao2023fsdp");
   }
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
@@ -90,6 +113,20 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   }
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, stage.parameters, shards);
+  if (!bytes.gradients_stand) {
+    const auto made = state_bytes(scope, bytes, {stage.unit.dense + stage.parameters.lookup, stage.unit.expert, {}}, shards);
+    c.last_gradients = made.gradients - made.buckets;
+  }
+  if (shards.zero >= 1) {
+    const auto all = stage.parameters.dense + stage.parameters.expert;
+    c.working_gradients = let("M_working_grad", all * scope.read("B_working", bytes.working_gradient) * (1 * byte));
+    if (shards.zero <= 2 && bytes.gather_copies.value > 0) {
+      // Whole copies, and the shard that is sent.
+      const auto sent = stage.parameters.dense / static_cast<double>(shards.dense) +
+                        stage.parameters.expert / static_cast<double>(shards.expert);
+      c.updated = let("M_updated", (all * scope.read("n_copies", bytes.gather_copies) + sent) * wire_parameter);
+    }
+  }
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
   const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
                                             stage.parameters.expert / static_cast<double>(shards.expert)
@@ -98,7 +135,9 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                        2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
                        (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);
   c.optimizer = let("t_optimizer",
-                    elementwise_cost(scope, job.hardware->accelerator, shard * traffic * (1 * byte)).time,
+                    elementwise_cost(scope, job.hardware->accelerator, shard * traffic * (1 * byte),
+                                     bytes.moments.value.si() > moments_16bit ? Traffic::optimizer : Traffic::optimizer_16bit)
+                        .time,
                     "kingma2015adam");
   return c;
 }

@@ -11,7 +11,7 @@ struct Evaluator<K>::Caches {
   const Job& job;
   Scope<K> scope;
   Memo<8, LayerCosts<K>> layers{};                  // layer key
-  Memo<2, std::vector<StageContent>> splits{};      // pp, vpp
+  Memo<2, std::vector<StageContent>> splits{};      // pp, chunks of a rank (negative: folded)
   Memo<10, std::vector<StageCost<K>>> stages{};     // layer key, pp, vpp
   Memo<9, std::vector<DataParallelCost<K>>> data_parallel{};  // tp, cp, ep, etp, pp, vpp, dp, zero, zero group
   Memo<5, SecondsT<K>> messages{};                  // tp, sp, cp, micro-batch, dp
@@ -29,8 +29,11 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l) {
   Caches& c = *caches_;
   const LayerKey key = layer_key(c.job, l);
   const auto recompute = static_cast<std::int64_t>(l.recompute);
-  const auto& split = c.splits.get({l.pp, l.vpp}, [&] { return split_layers(*c.job.model, l.pp, l.vpp); });
-  const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, l.vpp}, [&] {
+  const std::int64_t chunks = folds(l.schedule) ? -l.vpp : l.vpp;
+  const auto& split = c.splits.get({l.pp, chunks}, [&] {
+    return split_layers(*c.job.model, l.pp, l.vpp, c.job.profile->split, folds(l.schedule));
+  });
+  const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, chunks}, [&] {
     const auto& layers = c.layers.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules},
                                       [&] { return layer_costs(c.scope, c.job, key); });
     std::vector<StageCost<K>> v;
@@ -39,7 +42,7 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l) {
     return v;
   });
   const auto& dp =
-      c.data_parallel.get({l.tp, l.cp, l.ep, l.etp, l.pp, l.vpp, l.dp, l.zero, l.zero_group}, [&] {
+      c.data_parallel.get({l.tp, l.cp, l.ep, l.etp, l.pp, chunks, l.dp, l.zero, l.zero_group}, [&] {
         std::vector<DataParallelCost<K>> v;
         v.reserve(stages.size());
         for (const StageCost<K>& s : stages) v.push_back(data_parallel_cost(c.scope, c.job, l, s));

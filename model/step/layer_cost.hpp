@@ -29,7 +29,11 @@ struct LayerCost {
   SecondsT<K> recompute{};        // re-executed forward, communication included
   SecondsT<K> weight_gradient{};  // of `backward`: the products zero-bubble schedules may put off (qi2024zerobubble)
   BytesT<K> saved{};              // kept per micro-batch
+  BytesT<K> at_once{};            // of `saved`: alive only around the loss of one micro-batch
+  BytesT<K> returned{};           // kept beside it until the step ends
   BytesT<K> transient{};          // alive only while this layer's backward runs (recomputed activations)
+  BytesT<K> working{};            // and the largest gradient of a linear's output
+  BytesT<K> output_gradients{};   // of all its linears: what a weight gradient that is put off waits with
 };
 
 // What a layer's cost depends on.

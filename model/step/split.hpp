@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/frameworks/profile.hpp"
+#include "model/pipeline/pipeline.hpp"
 #include "model/transformer/architecture.hpp"
 
 namespace napkin {
@@ -19,10 +21,22 @@ struct StageContent {
 
 // Layers over pp·vpp chunks, chunk c·pp + r on rank r (narayanan2021 §2.2). An uneven remainder goes to the middle
 // chunks first, then the first, then the last: the embedding and the head count as work (Megatron-Core
-// account_for_embedding_in_pipeline_split). Distinct contents in rank order.
-[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp);
-
-// Layers of each chunk under the same rule.
+// account_for_embedding_in_pipeline_split).
 [[nodiscard]] std::vector<int> chunk_depths(std::int64_t layers, int chunks);
+
+// By cost: embedding, layers, head in a row, each with its matrix parameters as cost (the embedding costs nothing); a chunk
+// ends with the item that brings the cumulative cost to its share of the total (nanotron parallel_model
+// get_block_compute_costs). `depths` may be 0; `head_at` is the chunk that gets the head.
+struct CostSplit {
+  std::vector<int> depths;
+  int head_at = 0;
+};
+[[nodiscard]] CostSplit split_by_cost(const Architecture& a, int chunks);
+
+// Distinct contents in rank order. With `fold`, a second chunk runs the ranks backwards: rank r holds chunks r and
+// 2·pp − 1 − r, the head stands beside the embedding (qi2024zerobubble ZB-V; DualPipeV).
+[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp, SplitRule rule = SplitRule::even,
+                                                     bool fold = false);
+[[nodiscard]] bool folds(Schedule s);
 
 }  // namespace napkin

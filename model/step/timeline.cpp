@@ -11,7 +11,7 @@ StepTimeline step_timeline(const Job& job, const Layout& layout) {
                             {.ranks = layout.pp, .micro_batches = micro_batches(job, layout), .chunks = layout.vpp});
   const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, layout));
   const Seconds message = stage_message(scope, job, layout);
-  for (const StageContent& content : split_layers(*job.model, t.program.depth, 1)) {
+  for (const StageContent& content : split_layers(*job.model, t.program.depth, 1, job.profile->split)) {
     const StageCost<Plain> cost = stage_cost(scope, job, layers, content);
     const Bytes held = cost.tensors.activations + cost.tensors.head;
     const StageWork work{.forward = cost.forward_total,

@@ -11,9 +11,10 @@ template <class K>
 void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
   const BytesT<K> one = rows * width * b.e;
   b.keep("activation_input", (gated ? 2.0 : 1.0) * one, gated ? 0.5 : 0.0);
-  auto& o = gated ? b.elementwise(name, 3 * one, 5 * one, b.profile.saved.gate_activation ? one : BytesT<K>{})
+  auto& o = gated ? b.elementwise(name, b.gate * 3 * one, b.gate * 5 * one, b.profile.saved.gate_activation ? one : BytesT<K>{})
                   : b.elementwise(name, 2 * one, 3 * one);
   o.rerun |= recompute_activation;
+  o.traffic = Traffic::activation;
 }
 
 // The linear before the activation; gated, its second half is the sixth product of a layer.
