@@ -90,7 +90,11 @@ struct HostCosts {
   // What the host needs for one layer's forward and backward pass under tensor parallelism, however small the kernels, up
   // to a node's width of it.
   Constant<Seconds> tp_forward, tp_backward;
-  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
+  // More of it: for each node that a TP group spans beyond the first, and, on a cluster whose intra-node all-reduce was
+  // measured below `slow_below`, for each rank of the group.
+  Constant<Seconds> tp_node, slow_hop;
+  Constant<BytesPerSecond> slow_below;
+  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO or TP)
 };
 
 struct MemoryOverheads {

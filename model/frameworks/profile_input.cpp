@@ -133,7 +133,10 @@ void apply(const Field& root, Profile& p) {
     take(g, "pipeline", share, p.overlap.pipeline);
   }
   if (const auto f = root.find("host")) {
-    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "sharded_update"});
+    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_node", "slow_hop", "slow_below", "sharded_update"});
+    take(g, "tp_node", [](const Field& v) { return v.seconds(); }, p.host.tp_node);
+    take(g, "slow_hop", [](const Field& v) { return v.seconds(); }, p.host.slow_hop);
+    take(g, "slow_below", [](const Field& v) { return v.bandwidth(); }, p.host.slow_below);
     take(g, "sharded_update", [](const Field& v) { return v.seconds(); }, p.host.sharded_update);
     take(g, "tp_forward", [](const Field& v) { return v.seconds(); }, p.host.tp_forward);
     take(g, "tp_backward", [](const Field& v) { return v.seconds(); }, p.host.tp_backward);
@@ -232,6 +235,9 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.host.step, "host/step");
   need(p.host.launch, "host/launch");
   need(p.host.tp_forward, "host/tp_forward");
+  need(p.host.tp_node, "host/tp_node");
+  need(p.host.slow_hop, "host/slow_hop");
+  need(p.host.slow_below, "host/slow_below");
   need(p.host.sharded_update, "host/sharded_update");
   need(p.host.tp_backward, "host/tp_backward");
   need(p.memory.context, "memory/context");

@@ -33,6 +33,7 @@ struct RunRequest {
   std::uint8_t recompute_modules = 0;
 
   std::optional<bool> grad_accumulation_fp32;
+  MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
 

@@ -165,7 +165,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   }
   set(Term::optimizer, s.dp->optimizer);
 
-  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+  set(Term::fixed, l.zero >= 1 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
                                                  scope.read("t_sharded_update", job.profile->host.sharded_update)
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };

@@ -50,9 +50,18 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, shards.dense);
   const ShardGroups expert = shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, shards.expert);
 
+  // A group of n of the job's G ranks, where the bus bandwidth over all of them was measured. Rings whose steps wait for the
+  // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links.
   const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
-    return g.size <= 1 || bytes == BytesT<K>{} ? SecondsT<K>{}
-                                               : let(name, collective_cost(scope, network, op, bytes, g).time);
+    if (g.size <= 1 || bytes == BytesT<K>{}) return SecondsT<K>{};
+    const auto time = collective_cost(scope, network, op, bytes, g).time;
+    const bool leaves_node = (g.size - 1) * g.stride >= network.node_size;
+    if (!(job.measured.world > BytesPerSecond{}) || !leaves_node) return let(name, time);
+    const auto n = scope.input("n", g.size, "group");
+    const auto bus = scope.input("B_world", job.measured.world, "record: network") *
+                     scope.input("G", static_cast<double>(job.gpus), "job: accelerators") / n;
+    const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * bytes;
+    return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
   // One collective over the shards; or, where tensors have owners, one rooted collective for each rank in turn.
   const auto each = [&](const char* name, Operation together, Operation rooted, BytesT<K> bytes, const Group& g) {

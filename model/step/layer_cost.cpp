@@ -42,6 +42,10 @@ Shard shard_of(const Job& job, const LayerKey& k) {
 
 namespace {
 
+// Of a layer's TP messages, those of the forward pass: 4 of 10, the gathers of the backward pass being made twice
+// (korthikanti2022 §4.2).
+constexpr double forward_messages = 0.4;
+
 // Prices one operator at a time and keeps the totals.
 template <class K>
 class Pricer {
@@ -170,10 +174,14 @@ class Pricer {
     name(backward_, "backward");
     auto forward_host = forward_kernels_ * launch_, backward_host = backward_kernels_ * launch_;
     if (layer && key_.tp > 1) {
-      // Groups wider than a node cost the host more in proportion: each rank handles every peer.
-      const auto width = scope_.input("nodes of TP", std::max(1.0, key_.tp / static_cast<double>(job_.hardware->network.node_size)));
-      forward_host = max(forward_host, width * scope_.read("t_host_tp", job_.profile->host.tp_forward));
-      backward_host = max(backward_host, width * scope_.read("t_host_tp_backward", job_.profile->host.tp_backward));
+      const HostCosts& h = job_.profile->host;
+      const double nodes = std::max(1.0, key_.tp / static_cast<double>(job_.hardware->network.node_size));
+      auto more = scope_.input("nodes beyond the first", nodes - 1) * scope_.read("t_host_node", h.tp_node);
+      if (job_.measured.intra_node > BytesPerSecond{} && job_.measured.intra_node < h.slow_below.value)
+        more = choose("a slow cluster: all-reduce within a node was measured below the profile's bound",
+                      more + scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+      forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
+      backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
     forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()));
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));

@@ -49,6 +49,13 @@ struct Precision {
   double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
 };
 
+// Bandwidths a cluster was measured to have when the job ran, as all-reduce bus bandwidth; zero = not measured.
+struct MeasuredNetwork {
+  BytesPerSecond world{};       // over all ranks of the job
+  BytesPerSecond intra_node{};
+  friend bool operator==(const MeasuredNetwork&, const MeasuredNetwork&) = default;
+};
+
 // A training job: everything but the layout. Pointers are not owned.
 struct Job {
   const Architecture* model{};
@@ -58,6 +65,7 @@ struct Job {
   std::int64_t gpus = 1;
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
+  MeasuredNetwork measured;         // changes times, never memory
 };
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);
