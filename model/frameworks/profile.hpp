@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/constant.hpp"
-#include "model/transformer/recompute.hpp"
+#include "model/frameworks/recompute.hpp"
 
 namespace napkin {
 

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <filesystem>
 
+#include "model/frameworks/recompute_input.hpp"
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
-#include "model/transformer/recompute_input.hpp"
 
 namespace napkin {
 namespace {

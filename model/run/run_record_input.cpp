@@ -4,7 +4,7 @@
 
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
-#include "model/transformer/recompute_input.hpp"
+#include "model/frameworks/recompute_input.hpp"
 #include "model/transformer/model_input.hpp"
 
 namespace napkin {

@@ -8,7 +8,7 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/transformer/architecture.hpp"
-#include "model/transformer/recompute.hpp"
+#include "model/frameworks/recompute.hpp"
 #include "model/transformer/shapes.hpp"
 
 namespace napkin {

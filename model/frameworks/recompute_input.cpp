@@ -1,4 +1,4 @@
-#include "model/transformer/recompute_input.hpp"
+#include "model/frameworks/recompute_input.hpp"
 
 #include <string>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/input/document_input.hpp"
-#include "model/transformer/recompute.hpp"
+#include "model/frameworks/recompute.hpp"
 
 namespace napkin {
 
