@@ -41,7 +41,7 @@ struct DataParallel {
   bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
                                           // reduced buffer, by kernels of the compute stream
   bool prefetch_backward = true;          // in the backward pass the next unit is gathered behind the one at work
-  bool by_owner = false;                  // ZeRO-1/2: gradients are reduced to, parameters broadcast from, one owner after another
+  bool by_owner = false;                  // ZeRO-1/2: gradients are all-reduced, parameters broadcast from one owner after another
   bool overlap_replicas = true;           // shards of several copies (HSDP) are reduced behind the backward pass too
   bool shard_within_torus = false;        // states are sharded over one torus slice and copied in the others
   std::int64_t group = 0;                 // ranks states are sharded over when nothing is said; 0 = all

@@ -63,34 +63,34 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * bytes;
     return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
-  // One collective over the shards; or, where tensors have owners, one rooted collective for each rank in turn.
-  const auto each = [&](const char* name, Operation together, Operation rooted, BytesT<K> bytes, const Group& g) {
-    if (!dp.by_owner || l.zero >= 3 || g.size <= 1) return run(name, together, bytes, g);
-    return scope.input("n", g.size, "owners in turn") * run(name, rooted, bytes / g.size, g);
-  };
+  const bool owned = dp.by_owner && l.zero >= 1 && l.zero < 3;
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
     const BytesT<K> bytes = parameters * wire_gradient;
-    if (l.zero == 0)
+    if (l.zero == 0 || owned)
       return run("t_all_reduce_grad", Operation::all_reduce, bytes,
                  {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
-    return each("t_reduce_scatter_grad", Operation::reduce_scatter, Operation::reduce, bytes, g.shard);
+    return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard);
   };
   const auto reduce_replicas = [&](ScalarT<K> parameters, const ShardGroups& g) {
     return run("t_all_reduce_shard", Operation::all_reduce, parameters * wire_gradient / g.shard.size, g.replica);
   };
+  // One all-gather; or, where tensors have owners, a broadcast from each rank of the group in turn.
+  const auto collect = [&](const char* name, BytesT<K> bytes, const Group& g) {
+    if (!owned || g.size <= 1) return run(name, Operation::all_gather, bytes, g);
+    return scope.input("n", g.size, "owners in turn") * run(name, Operation::broadcast, bytes / g.size, g);
+  };
   const auto gather = [&](const RankParameters<K>& p) {
-    return each("t_all_gather_param", Operation::all_gather, Operation::broadcast, p.dense * wire_parameter, dense.shard) +
-           each("t_all_gather_expert", Operation::all_gather, Operation::broadcast, p.expert * wire_parameter, expert.shard);
+    return collect("t_all_gather_param", p.dense * wire_parameter, dense.shard) +
+           collect("t_all_gather_expert", p.expert * wire_parameter, expert.shard);
   };
 
   DataParallelCost<K> c;
   c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
-  if (l.zero >= 1) {
+  if (l.zero >= 1 && !owned)
     c.reduce_replicas = let("t_reduce_replicas", reduce_replicas(stage.parameters.dense, dense) +
                                                      reduce_replicas(stage.parameters.expert, expert));
-    c.gather = let("t_gather", gather(stage.parameters));
-  }
+  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
     // cast and packed into the buffer that is reduced.
