@@ -18,10 +18,12 @@ ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, 
   const Placement p = place(net, group);
   if (p.ranks == 1) return c;
   const auto l = links(scope, net, p);
-  const auto tokens = scope.input("tokens", r.tokens * r.imbalance);
+  const auto tokens = let("tokens_busiest", scope.input("tokens", r.tokens) * scope.input("imbalance", r.imbalance));
   const double nodes = p.nodes, m = p.per_node(), n = p.ranks;
   double reached = distinct_places(nodes, r.top_k);  // nodes, its own included
   if (r.node_limit > 0) reached = std::min(reached, r.node_limit);
+  // A group of experts lies on one node, or on nodes / groups of them.
+  if (r.group_limit > 0) reached = std::min(reached, std::max(1.0, nodes / r.groups) * r.group_limit);
   const double remote = r.remote_nodes >= 0 ? r.remote_nodes : reached * (nodes - 1) / nodes;
   c.nodes = nodes;
   c.remote_nodes = p.one_node() ? 0 : remote;
@@ -30,6 +32,11 @@ ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, 
   c.bytes_inside = let("bytes_inside", scope.input("ranks inside", ranks * (m - 1) / m) * tokens * bytes_per_token);
   c.inside = let("T_inside", c.bytes_inside / l.inner);
   auto latency = l.inner_hop;
+  if (net.tuning) {
+    const auto peers = scope.input("peers", p.one_node() ? n - 1 : m + nodes - 2);
+    latency = latency + scope.read("base", net.tuning->direct.base) +
+              peers * scope.read("per_peer", net.tuning->direct.per_peer);
+  }
   if (!p.one_node()) {
     c.bytes_across = let("bytes_across", scope.input("remote nodes", remote) * tokens * bytes_per_token, "deepep2025");
     c.across = let("T_across", c.bytes_across / l.pair);
