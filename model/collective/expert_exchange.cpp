@@ -11,6 +11,13 @@ double distinct_places(double n, double k) {
   return n * (1 - std::pow(1 - 1 / n, k));
 }
 
+double dropped_share(double busiest, double capacity) {
+  const double least = 2 - busiest;
+  if (capacity >= busiest) return 0;
+  if (capacity <= least) return 1 - capacity;  // every expert is full
+  return (busiest - capacity) * (busiest - capacity) / (2 * (busiest - least));
+}
+
 template <class K>
 ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, const Group& group, const Routing& r,
                                      BytesT<K> bytes_per_token) {

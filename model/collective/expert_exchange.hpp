@@ -10,6 +10,10 @@ namespace napkin {
 // Expected distinct places when k experts are drawn uniformly over n places: n(1 − (1 − 1/n)^k).
 [[nodiscard]] double distinct_places(double n, double k);
 
+// Share of the tokens dropped when an expert takes `capacity` × the mean and loads lie evenly between 2 − busiest and
+// busiest × the mean: the mean of (load − capacity)⁺ (lepikhin2020gshard, expert capacity).
+[[nodiscard]] double dropped_share(double busiest, double capacity);
+
 template <class K>
 struct ExchangeCost {
   SecondsT<K> time{}, across{}, inside{};    // time = latency + max(across, inside): forwarding is pipelined

@@ -1,6 +1,7 @@
 #include "model/collective/sharding.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "model/input_error.hpp"
 
@@ -74,6 +75,11 @@ ShardedArray parse_sharded(std::string_view t) {
   return a;
 }
 
+std::string_view to_string(Contraction c) {
+  constexpr std::array<std::string_view, 3> names{"as sharded", "gather operands", "add partial sums"};
+  return names[static_cast<std::size_t>(c)];
+}
+
 double Mesh::devices() const {
   double n = 1;
   for (const auto& [axis, length] : axes) n *= length;
@@ -85,12 +91,22 @@ Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_elem
   for (const auto& d : a.dims) elements *= size(d.name, mesh) / ways(d.axes, mesh);
   return Bytes::si(elements * bytes_per_element);
 }
+Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
+  double elements = 1;
+  for (const auto& d : a.dims) elements *= size(d.name, mesh);
+  return Bytes::si(elements * bytes_per_element);
+}
 Bytes total_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
   return mesh.devices() * shard_bytes(a, mesh, bytes_per_element);
 }
 
 ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_in, const ShardedArray& c,
-                               const Mesh& mesh, double bytes_per_element) {
+                               const Mesh& mesh, double bytes_per_element, Contraction how) {
+  for (const auto* x : {&a_in, &b_in})
+    for (const auto& d : x->dims)
+      if (!has(c, d.name) && !(has(a_in, d.name) && has(b_in, d.name)))
+        throw InputError("dimension " + d.name + " of " + text(*x) +
+                         " is in one operand and not in the result; a product sums over what both operands have");
   ShardedArray a = a_in, b = b_in;
   ShardedProduct p;
   const auto gather = [&](ShardedArray& x, ShardedArray::Dimension& d, const std::string& axes, bool before) {
@@ -103,6 +119,19 @@ ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_i
   for (auto& da : a.dims) {
     auto* db = find(b, da.name);
     if (db == nullptr || has(c, da.name)) continue;
+    // A slice is free where the axis does not split the operand already.
+    const auto sliced = [&](ShardedArray& x, ShardedArray::Dimension& d, const std::string& axes) {
+      for (const auto& other : x.dims)
+        for (const char axis : axes)
+          if (other.axes.find(axis) != other.axes.npos) return;
+      d.axes = axes;
+    };
+    if (how == Contraction::gather) {
+      gather(a, da, std::string(da.axes), true);
+      gather(b, *db, std::string(db->axes), true);
+    }
+    if (how == Contraction::partial && da.axes.empty()) sliced(a, da, db->axes);
+    if (how == Contraction::partial && db->axes.empty()) sliced(b, *db, da.axes);
     if (da.axes != db->axes) {
       gather(a, da, without(da.axes, db->axes), true);
       gather(b, *db, without(db->axes, da.axes), true);
