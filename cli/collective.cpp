@@ -24,7 +24,7 @@ Enum named(const char* option, const char* what, const std::string& text, int fi
     if (to_string(e) == text) return e;
     known += (known.empty() ? "" : ", ") + std::string(to_string(e));
   }
-  throw InputError(fmt::format("{}\"{}\" is not {}; write one of {}", option, text, what, known));
+  throw InputError(fmt::format("{}: \"{}\" is not {}; write one of {}", option, text, what, known));
 }
 Operation operation(const std::string& text) {
   constexpr int operations = 7;
@@ -46,12 +46,12 @@ Wish wish(const char* option, const std::string& text, const std::string& protoc
     throw InputError(fmt::format("--algorithm says protocol {}, --protocol says {}; write one", of_text, protocol));
   const std::string p = of_text.empty() ? protocol : of_text;
   if (!p.empty() || slash < at)
-    w.protocol = named<Protocol>(p == protocol ? "--protocol: " : option, "a protocol", p, 0,
+    w.protocol = named<Protocol>(p == protocol ? "--protocol" : option, "a protocol", p, 0,
                                  static_cast<int>(protocol_count));
   if (at < text.size()) {
     w.share = option_value(option, text.substr(at + 1), parse_number);
     if (!(w.share > 0 && w.share <= 1))
-      throw InputError(fmt::format("{}\"{}\": the share of its bandwidth lies above 0 and up to 1", option, text));
+      throw InputError(fmt::format("{}: \"{}\": the share of its bandwidth lies above 0 and up to 1", option, text));
   }
   return w;
 }
@@ -84,7 +84,7 @@ CollectiveQuestion question(const CollectiveOptions& o) {
   if (!o.sweep.empty()) q.sweep = sweep(o.sweep);
   if (o.bytes.empty() && q.sweep.empty()) throw InputError("--bytes: write the size of the buffer, such as 1GB");
   if (!o.bytes.empty()) q.bytes = option_value("--bytes", o.bytes, parse_bytes);
-  q.wish = wish("--algorithm: ", o.algorithm, o.protocol);
+  q.wish = wish("--algorithm", o.algorithm, o.protocol);
   if (!o.time.empty()) {
     q.measured = option_value("--time", o.time, parse_seconds);
     if (!(*q.measured > Seconds())) throw InputError("--time: \"" + o.time + "\" is not above zero");
@@ -92,7 +92,7 @@ CollectiveQuestion question(const CollectiveOptions& o) {
   if (!o.tie.empty()) {
     const auto comma = o.tie.find(',');
     if (comma == o.tie.npos) throw InputError("--tie: write two algorithms, such as ring,tree or ring,tree@0.9");
-    q.tie = {wish("--tie: ", o.tie.substr(0, comma), ""), wish("--tie: ", o.tie.substr(comma + 1), "")};
+    q.tie = {wish("--tie", o.tie.substr(0, comma), ""), wish("--tie", o.tie.substr(comma + 1), "")};
     if (!q.tie->first.algorithm || !q.tie->second.algorithm) throw InputError("--tie: write two algorithms, such as ring,tree");
   }
   q.explain = o.explain;

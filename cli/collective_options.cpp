@@ -7,6 +7,7 @@
 #include "cli/option_value.hpp"
 #include "hardware/hardware_input.hpp"
 #include "hardware/tuning_input.hpp"
+#include "model/collective/placement.hpp"
 #include "model/collective/slice.hpp"
 #include "model/input/number_input.hpp"
 
@@ -120,6 +121,12 @@ Network machine_network(const CollectiveOptions& o, Hardware h) {
   return n;
 }
 
+// The most members a domain can hold so that all domains hold as many.
+long long even_share(long long ranks, long long domain) {
+  while (ranks % domain != 0) --domain;
+  return domain;
+}
+
 // Groups that use the same links at once each get an equal part: of the NICs, or of the only links there are.
 void share_links(Network& n, int groups) {
   for (std::size_t t = n.tiers.size() > 1 ? 1 : 0; t < n.tiers.size(); ++t)
@@ -143,6 +150,20 @@ Machine collective_machine(const CollectiveOptions& o) {
     if (!torus.empty()) h.network = slice_for(h.network, static_cast<long long>(o.ranks) * o.stride);
     m.network = machine_network(o, std::move(h));
   }
+  const Group group{o.ranks, o.stride};
+  const bool inside = place(m.network, group).one_node();
+  if (inside && m.network.tiers.size() > 1) {
+    const auto idle = [&](const char* option, bool given_) {
+      if (given_)
+        throw InputError(fmt::format("{} has no effect: the {} ranks lie in one {} domain", option, o.ranks,
+                                     m.network.tiers[0].name));
+    };
+    idle("--nic-bandwidth", !o.nic_bandwidth.empty());
+    idle("--net-latency", !o.net_latency.empty());
+    idle("--fabric", !o.fabric.empty());
+    idle("--oversubscription", o.oversubscription > 0);
+    idle("--concurrent", o.concurrent > 1);
+  }
   if (o.concurrent > 1) {
     share_links(m.network, o.concurrent);
     m.notes.push_back(fmt::format("{} groups use the {} at once: each has an equal part", o.concurrent,
@@ -156,8 +177,9 @@ Machine collective_machine(const CollectiveOptions& o) {
     m.notes.push_back(fmt::format("{} is no multiple of {}: groups are taken to lie within a domain, the rest stays idle",
                                   domain, span));
   if (!torus && domain > 0 && span > domain && o.stride == 1 && o.ranks % domain != 0)
-    m.notes.push_back(fmt::format("the last domain holds {} of {} members: it bounds what crosses between domains",
-                                  o.ranks % domain, domain));
+    m.notes.push_back(fmt::format("the last domain holds {} of {} members: it bounds what crosses between domains; "
+                                  "--per-node {} spreads them evenly",
+                                  o.ranks % domain, domain, even_share(o.ranks, domain)));
   return m;
 }
 

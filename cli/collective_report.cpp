@@ -21,6 +21,17 @@ std::string name(Method m) {
   return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol));
 }
 
+// Cells: units for people, bare SI numbers and keys for CSV.
+template <Dim D>
+std::string cell(OutputFormat f, Quantity<D, Plain> v) {
+  return f == OutputFormat::csv ? fmt::format("{:.9g}", v.si()) : format(v);
+}
+std::vector<Table::Column> heads(OutputFormat f, std::initializer_list<std::pair<const char*, const char*>> names) {
+  std::vector<Table::Column> out;
+  for (const auto& [words, key] : names) out.push_back({f == OutputFormat::csv ? key : words});
+  return out;
+}
+
 struct Bandwidths {
   BytesPerSecond alg, bus;
 };
@@ -73,7 +84,8 @@ std::string title(const CollectiveQuestion& q) {
   std::string where = p.one_node() ? fmt::format("in one {} domain", q.network.tiers[0].name)
                                    : fmt::format("{} in each of {} domains of {}", format_count(p.per_node()),
                                                  format_count(p.nodes), q.network.tiers[0].name);
-  return fmt::format("{} over {} ranks{} of {}: {}", to_string(q.operation), format_count(q.group.size),
+  return fmt::format("{} over {} rank{}{} of {}: {}", to_string(q.operation), format_count(q.group.size),
+                     q.group.size == 1 ? "" : "s",
                      q.group.stride > 1 ? fmt::format(", every {}th", q.group.stride) : "", q.machine, where);
 }
 
@@ -163,18 +175,27 @@ std::string one_size_json(const CollectiveQuestion& q) {
 std::string one_size(const CollectiveQuestion& q, OutputFormat format_) {
   if (format_ == OutputFormat::json) return one_size_json(q);
   const auto all = candidates(q.network, q.operation, q.bytes, q.group);
-  const Method taken = answer(q, q.bytes).method;
+  const Wished taken = answer(q, q.bytes);
   Table t;
   t.title = fmt::format("{}, {}", title(q), format(q.bytes));
-  t.columns = {{"algorithm", false}, {"protocol", false}, {"time"}, {"latency"}, {"bandwidth"}, {"algbw"}, {"busbw"},
-               {"library"},          {"", false}};
+  t.columns = heads(format_, {{"algorithm", "algorithm"},
+                              {"protocol", "protocol"},
+                              {"time", "time_s"},
+                              {"latency", "latency_s"},
+                              {"bandwidth", "bandwidth_s"},
+                              {"algbw", "algbw_bytes_per_s"},
+                              {"busbw", "busbw_bytes_per_s"},
+                              {"library", "library_estimate_s"},
+                              {"", "remark"}});
+  t.columns[0].right = t.columns[1].right = t.columns.back().right = false;
   for (const Candidate& c : all) {
-    const auto b = bandwidths(q, q.bytes, c.cost.time);
-    t.rows.push_back({c.cost.algorithm, c.cost.protocol, format(c.cost.time), format(c.cost.latency),
-                      format(c.cost.bandwidth), format(b.alg), format(b.bus),
-                      c.estimate > Seconds() ? format(c.estimate) : "", remark(q, c, taken)});
+    const auto& cost = taken.method == c.method ? taken.cost : c.cost;
+    const auto b = bandwidths(q, q.bytes, cost.time);
+    t.rows.push_back({cost.algorithm, cost.protocol, cell(format_, cost.time), cell(format_, cost.latency),
+                      cell(format_, cost.bandwidth), cell(format_, b.alg), cell(format_, b.bus),
+                      c.estimate > Seconds() ? cell(format_, c.estimate) : "", remark(q, c, taken.method)});
   }
-  t.notes = q.group.size > 1 ? notes(q, taken) : std::vector<std::string>{"one rank is free"};
+  t.notes = q.group.size > 1 ? notes(q, taken.method) : std::vector<std::string>{"one rank is free"};
   std::string out = render(t, format_);
   if (q.explain && format_ != OutputFormat::csv) out += "\n" + derivation(q, nullptr);
   return out;
@@ -184,9 +205,16 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
   Json rows = Json::array();
   Table t;
   t.title = title(q);
-  t.columns = {{"bytes"},   {"algorithm", false}, {"protocol", false}, {"time"},
-               {"latency"}, {"bandwidth"},        {"algbw"},           {"busbw"},
-               {"bound"}};
+  t.columns = heads(format_, {{"bytes", "bytes"},
+                              {"algorithm", "algorithm"},
+                              {"protocol", "protocol"},
+                              {"time", "time_s"},
+                              {"latency", "latency_s"},
+                              {"bandwidth", "bandwidth_s"},
+                              {"algbw", "algbw_bytes_per_s"},
+                              {"busbw", "busbw_bytes_per_s"},
+                              {"bound", "lower_bound_s"}});
+  t.columns[1].right = t.columns[2].right = false;
   for (const Bytes bytes : q.sweep) {
     const auto c = answer(q, bytes).cost;
     const auto b = bandwidths(q, bytes, c.time);
@@ -196,8 +224,8 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
     row["lower_bound_s"] = bound.si();
     rows.push_back(std::move(row));
     t.rows.push_back({format_ == OutputFormat::csv ? fmt::format("{}", bytes.si()) : format_count(bytes.si()),
-                      c.algorithm, c.protocol, format(c.time), format(c.latency), format(c.bandwidth), format(b.alg),
-                      format(b.bus), format(bound)});
+                      c.algorithm, c.protocol, cell(format_, c.time), cell(format_, c.latency),
+                      cell(format_, c.bandwidth), cell(format_, b.alg), cell(format_, b.bus), cell(format_, bound)});
   }
   const Bytes from = q.sweep.front(), to = q.sweep.back();
   if (q.wish.open()) t.notes = crossover_notes(q, from, to);

@@ -70,23 +70,32 @@ MeshLinks mesh_links(const Options& o) {
 struct Answer {
   Table table;
   Json json;
+  bool si = false;  // bare SI numbers, for CSV
   void row(const std::string& what, const std::string& value) { table.rows.push_back({what, value}); }
+  template <Dim D>
+  void row(const std::string& what, Quantity<D, Plain> v) {
+    row(what, si ? fmt::format("{:.9g}", v.si()) : format(v));
+  }
+  void row(const std::string& what, const ProductTime& t) {
+    row(what, si ? fmt::format("{:.9g}", t.overlapped().si())
+                 : fmt::format("{} + {}", format(t.product), format(t.communication)));
+  }
 };
 
 void array_rows(const Options& o, const Mesh& m, const ShardedArray& a, const std::string& text, Answer& out) {
   const Bytes one = shard_bytes(a, m, o.element), all = total_bytes(a, m, o.element);
-  out.row(text + " per device", format(one));
-  out.row(text + " over all devices, replicas counted", format(all));
+  out.row(text + " per device", one);
+  out.row(text + " over all devices, replicas counted", all);
   Json j{{"array", text}, {"device_bytes", one.si()}, {"total_bytes", all.si()}};
   if (!o.memory.empty()) {
     const Seconds load = one / option_value("--memory-bandwidth", o.memory, parse_bandwidth);
-    out.row(text + " loaded from memory", format(load));
+    out.row(text + " loaded from memory", load);
     j["load_s"] = load.si();
   }
   if (!o.capacity.empty()) {
     const auto room = holding(array_bytes(a, m, o.element), one, option_value("--capacity", o.capacity, parse_bytes),
                               o.reserve);
-    out.row(text + ": memory left on a device", format(room.left));
+    out.row(text + ": memory left on a device", room.left);
     out.row(text + ": fewest devices that hold it", format_count(room.devices));
     out.row(text + ": fewest as a power of two", format_count(room.power_of_two));
     j["left_bytes"] = room.left.si();
@@ -114,7 +123,7 @@ void ways(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond peak,
     std::string steps;
     for (const auto& s : w.product.steps) steps += (steps.empty() ? "" : ", ") + step_text(s);
     out.row(fmt::format("{}: {}", to_string(w.how), steps.empty() ? "no collective" : steps),
-            fmt::format("{} + {}", format(w.time.product), format(w.time.communication)));
+            w.time);
     Json j = time_json(w.time);
     j["way"] = to_string(w.how);
     j["flops_per_device"] = w.product.flops_per_device.si();
@@ -146,7 +155,7 @@ void ranked(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond pea
   const auto all = arrangements(q, links, peak);
   for (std::size_t i = 0; i < std::min(shown, all.size()); ++i) {
     out.row(fmt::format("{}. {} {}", i + 1, layout_text(all[i].a), layout_text(all[i].b)),
-            fmt::format("{} + {}", format(all[i].time.product), format(all[i].time.communication)));
+            all[i].time);
     Json j = time_json(all[i].time);
     j["a"] = layout_text(all[i].a);
     j["b"] = layout_text(all[i].b);
@@ -156,7 +165,7 @@ void ranked(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond pea
 
 void product_rows(const Options& o, const ProductQuestion& q, Answer& out) {
   const auto p = sharded_product(q.a, q.b, q.c, q.mesh, q.element);
-  out.row("FLOPs per device", format(p.flops_per_device));
+  out.row("FLOPs per device", p.flops_per_device);
   out.row("FLOPs executed / 2IJK", fmt::format("{:.4g}", p.over_theory));
   out.json["flops_per_device"] = p.flops_per_device.si();
   out.json["flops_over_theory"] = p.over_theory;
@@ -165,7 +174,7 @@ void product_rows(const Options& o, const ProductQuestion& q, Answer& out) {
   if (!o.peak.empty()) {
     peak = option_value("--peak", o.peak, parse_flop_rate);
     if (!(peak > FlopsPerSecond())) throw InputError("--peak: \"" + o.peak + "\" is not above zero");
-    out.row("product", format(p.flops_per_device / peak));
+    out.row("product", p.flops_per_device / peak);
     out.json["product_s"] = (p.flops_per_device / peak).si();
     if (!o.link.empty()) out.json["peak_over_link_flop_per_byte"] = peak.si() / mesh_links(o).link.si();
   }
@@ -177,10 +186,10 @@ void product_rows(const Options& o, const ProductQuestion& q, Answer& out) {
            {"bytes", s.bytes.si()},
            {"sent_bytes", bytes_sent(s.operation, s.bytes, step_ranks(q.mesh, s)).si()}};
     if (o.link.empty()) {
-      out.row(step_text(s), format(s.bytes));
+      out.row(step_text(s), s.bytes);
     } else {
       const Seconds time = step_time(q.mesh, s, mesh_links(o));
-      out.row(step_text(s), format(time));
+      out.row(step_text(s), time);
       c["time_s"] = time.si();
     }
     out.json["collectives"].push_back(std::move(c));
@@ -238,6 +247,7 @@ void answer(const CLI::App& command, const Options& o) {
   q.mesh = mesh(o);
   q.element = o.element;
   Answer out;
+  out.si = o.format == OutputFormat::csv;
   out.table.columns = {{"quantity", false}, {"value"}};
   std::vector<ShardedArray> arrays;
   for (const auto& text : o.arrays) {

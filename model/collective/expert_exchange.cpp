@@ -36,6 +36,14 @@ ExchangeCost<K> expert_exchange_cost(const Scope<K>& scope, const Network& net, 
   c.remote_nodes = p.one_node() ? 0 : remote;
   // Ranks that get the token; inside a node all but the one where it entered are forwarded to.
   const double ranks = r.once_per_rank ? distinct_places(n, r.top_k) : r.top_k;
+  if (net.tiers[0].topology == Tier::Topology::torus || net.tiers[0].topology == Tier::Topology::ring) {
+    // Links of its own lead to no node at once: copies travel as an all-to-all.
+    const auto sent = let("bytes", scope.input("ranks reached", ranks) * tokens * bytes_per_token);
+    c.bytes_inside = let("bytes_inside", (n - 1) / n * sent);
+    c.time = c.inside = collective_cost(scope, net, Operation::all_to_all, BytesT<K>(sent), group).time;
+    c.remote_nodes = 0;
+    return c;
+  }
   c.bytes_inside = let("bytes_inside", scope.input("ranks inside", ranks * (m - 1) / m) * tokens * bytes_per_token);
   c.inside = let("T_inside", c.bytes_inside / l.inner);
   auto latency = l.inner_hop;

@@ -1,6 +1,6 @@
 // Token exchange of expert parallelism (dispatch, or combine): a ragged all-to-all in which a token crosses to a node
 // once and is forwarded inside it to the ranks that need it (deepep2025). What copies every token for every expert is an
-// all-to-all of the rows instead.
+// all-to-all of the rows instead; so is the exchange on a torus, whatever the kernels.
 #pragma once
 
 #include "model/collective/collective.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "model/input_error.hpp"
 
@@ -22,6 +23,10 @@ double size(const std::string& dim, const Mesh& mesh) {
   const auto at = mesh.sizes.find(dim);
   if (at == mesh.sizes.end()) throw InputError("dimension " + dim + " has no size; write it in --shape");
   return at->second;
+}
+// Elements of a dimension on the device that has most: shards are padded to the same length.
+double part(const ShardedArray::Dimension& d, const Mesh& mesh) {
+  return std::ceil(size(d.name, mesh) / ways(d.axes, mesh));
 }
 ShardedArray::Dimension* find(ShardedArray& a, const std::string& dim) {
   for (auto& d : a.dims)
@@ -68,6 +73,8 @@ ShardedArray parse_sharded(std::string_view t) {
         throw InputError("\"" + std::string(t) + "\" splits two dimensions over the same axis " + axis);
       seen += axis;
     }
+    if (has(a, dim.name))
+      throw InputError("\"" + std::string(t) + "\" has dimension " + dim.name + " twice; give each a name of its own");
     a.dims.push_back(std::move(dim));
     if (comma == rest.size()) break;
     rest.remove_prefix(comma + 1);
@@ -88,7 +95,7 @@ double Mesh::devices() const {
 
 Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
   double elements = 1;
-  for (const auto& d : a.dims) elements *= size(d.name, mesh) / ways(d.axes, mesh);
+  for (const auto& d : a.dims) elements *= part(d, mesh);
   return Bytes::si(elements * bytes_per_element);
 }
 Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
@@ -153,12 +160,12 @@ ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_i
     local.dims.push_back(*d);
   }
   double macs = 1;
-  for (const auto& d : local.dims) macs *= size(d.name, mesh) / ways(d.axes, mesh);
+  for (const auto& d : local.dims) macs *= part(d, mesh);
   double theory = 1;
   for (const auto& d : c.dims) theory *= size(d.name, mesh);
   for (const auto& da : a.dims)
     if (has(b, da.name) && !has(c, da.name)) {
-      macs *= size(da.name, mesh) / ways(da.axes, mesh);
+      macs *= part(da, mesh);
       theory *= size(da.name, mesh);
     }
   p.flops_per_device = Flops::si(2 * macs);

@@ -28,7 +28,7 @@ struct Mesh {
   std::map<char, int> axes;             // 'X' → devices
   [[nodiscard]] double devices() const;
 };
-// Bytes of one device's shard.
+// Bytes of one device's shard, padded where the axes do not divide a dimension.
 [[nodiscard]] Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element);
 // Bytes of the array itself.
 [[nodiscard]] Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element);

@@ -177,6 +177,13 @@ TEST_SUITE("collective") {
         CHECK(hierarchical_all_reduce<Plain>(nodes * m, m, v, link, link).si() ==
               doctest::Approx(ring_all_reduce<Plain>(nodes * m, v).time(link).si()));
       }
+    // And so on a placed group, latency aside, for every operation that has both.
+    Network two = flat(0, 50e9);
+    two.tiers.insert(two.tiers.begin(), ideal("node", 8, 50e9, 0));
+    for (const Operation o : {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter})
+      for (int ranks : {16, 64, 512})
+        CHECK(time(two, o, 1e9, {ranks, 1}, Algorithm::hierarchical) ==
+              doctest::Approx(time(two, o, 1e9, {ranks, 1}, Algorithm::ring)));
   }
 
   TEST_CASE("the trap: a group that fills its nodes has all NICs, one with a member per node has one") {
@@ -309,6 +316,11 @@ TEST_SUITE("collective") {
     CHECK(remote(64, 8, 4) == doctest::Approx(4 * 7.0 / 8));    // a group a node
     CHECK(remote(128, 8, 2) == doctest::Approx(4 * 15.0 / 16));  // a group on two nodes
     CHECK(remote(32, 8, 4) == doctest::Approx(distinct_places(4, 8) * 3 / 4));  // more groups allowed than nodes
+    // On a torus it is an all-to-all of the copies.
+    const Network torus = read_hardware("tpu-v5p").network;
+    const double copies = distinct_places(16, 8) * 4096 * 7168;
+    CHECK(expert_exchange_cost(Scope<Plain>(), torus, {16, 1}, {.tokens = 4096, .top_k = 8}, Bytes::si(7168)).time.si() ==
+          doctest::Approx(time(torus, Operation::all_to_all, copies, {16, 1})));
     // A library's start-up counts per peer: 7 in the node and 7 twins, not 63.
     const auto t = [&](double top_k) {
       return expert_exchange_cost(Scope<Plain>(), n, {64, 1}, {.tokens = 1e-9, .top_k = top_k}, Bytes::si(1)).time.si();

@@ -134,8 +134,15 @@ TEST_SUITE("sharding") {
     CHECK(t.spines == 16);
     CHECK(t.cables == 1024);
     CHECK(t.units == 4);
-    CHECK(t.fits);
-    CHECK_FALSE(fat_tree(64, 4096, 0).fits);
+    CHECK(t.tiers == 2);
+    const auto three = fat_tree(64, 4096, 0);  // DGX SuperPOD: 128 leaves, 128 spines, 64 cores
+    CHECK(three.tiers == 3);
+    CHECK(three.leaves == 128);
+    CHECK(three.spines == 128);
+    CHECK(three.cores == 64);
+    CHECK_THROWS_AS((void)fat_tree(4, 17, 0), InputError);
+    CHECK(shard_bytes(parse_sharded("A[I_X,J]"), {.sizes = {{"I", 8}, {"J", 1}}, .axes = {{'X', 3}}}, 1) == 3 * byte);
+    CHECK_THROWS_AS((void)parse_sharded("A[I,I]"), InputError);
     CHECK(through_switches(64, 64, 50 * GB / second, 4096) == 50 * GB / second);
     CHECK_THROWS_AS((void)fat_tree(63, 10, 0), InputError);
     CHECK_THROWS_AS((void)fat_tree(64, 0, 0), InputError);
