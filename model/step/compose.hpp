@@ -46,6 +46,8 @@ template <class K>
 struct StepCost {
   SecondsT<K> time{};
   std::array<SecondsT<K>, term_count> terms{};
+  // The slowest stage's passes over all micro-batches, with what communication leaves exposed in them.
+  SecondsT<K> forward{}, backward{};
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage
