@@ -11,7 +11,7 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
-                                        "data_parallel", "saved", "elementwise", "overlap", "host", "memory",
+                                        "data_parallel", "saved", "elementwise", "low_precision", "overlap", "host", "memory",
                                         "compute", "moe", "attention", "residuals", "rules", "eras"};
 constexpr std::size_t max_ancestors = 8;
 
@@ -90,6 +90,13 @@ void apply(const Field& root, Profile& p) {
     const Group g(*f, {"traffic", "loss_passes"});
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
+  }
+  if (const auto f = root.find("low_precision")) {
+    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "source", "kind"});
+    take(*f, "weights_once_a_step", p.low_precision.weights_once_a_step);
+    take(*f, "norm_quantises", p.low_precision.norm_quantises);
+    take(*f, "gathers_quantised", p.low_precision.gathers_quantised);
+    take(*f, "saves_quantised", p.low_precision.saves_quantised);
   }
   if (const auto f = root.find("overlap")) {
     const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});

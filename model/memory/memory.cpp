@@ -32,7 +32,7 @@ template <class K>
 StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
                             const StageTensors<K>& tensors, double in_flight, int communicators) {
   StageMemory<K> m;
-  m.parameters = states.parameters;
+  m.parameters = states.parameters + tensors.quantised;
   m.gradients = states.gradients;
   m.optimizer = states.optimizer;
   m.activations = let("M_act", scope.input("in_flight", in_flight, "narayanan2021: micro-batches held at once") *

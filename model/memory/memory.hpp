@@ -44,6 +44,7 @@ struct StageTensors {
   BytesT<K> activations{};   // layers of the stage, one micro-batch
   BytesT<K> head{};          // head and loss, one micro-batch
   BytesT<K> transient{};     // one layer's recomputed activations
+  BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
 };
 

@@ -93,7 +93,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   // 2. Work of that stage over the micro-batches.
   set(Term::forward_gemm, m * c.forward.gemm);
   set(Term::forward_attention, m * c.forward.attention);
-  set(Term::forward_elementwise, m * c.forward.elementwise);
+  set(Term::forward_elementwise, m * c.forward.elementwise + c.once);
   set(Term::backward_gemm, m * c.backward.gemm);
   set(Term::backward_attention, m * c.backward.attention);
   set(Term::backward_elementwise, m * c.backward.elementwise);
@@ -116,15 +116,23 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   }
 
   // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
+  // Of several chunks a rank, all but one have the other chunks' passes over pp micro-batches to hide behind
+  // (narayanan2021: a group of pp micro-batches goes through one chunk after another).
+  const double chunks = l.vpp;
+  const auto once_a_step = [&](SecondsT<K> communication, SecondsT<K> pass, bool overlapped) {
+    if (chunks == 1) return exposed(scope, dp, communication, pass, overlapped);
+    return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
+           exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
+  };
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, exposed(scope, dp, s.dp->reduce, c.backward_total, dp.overlap_gradient));
+    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather));
+    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather));
   }
   set(Term::optimizer, s.dp->optimizer);
 

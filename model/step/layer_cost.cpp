@@ -78,9 +78,18 @@ class Pricer {
     backward_kernels_ += 2;
     if (low && job_.precision.cast_bytes > 0) {
       // X and W are quantised forward; dY backward (with the transposes that both backward products need).
-      forward_.elementwise += cast(s.count * (s.m * s.k + s.k * s.n));
+      const LowPrecision& how = job_.profile->low_precision;
+      if (!(how.norm_quantises && o.input_of_norm)) {
+        forward_.elementwise += cast(s.count * s.m * s.k);
+        forward_kernels_ += 1;
+      }
+      if (how.weights_once_a_step) {
+        once_ += cast(s.count * s.k * s.n);
+      } else {
+        forward_.elementwise += cast(s.count * s.k * s.n);
+        forward_kernels_ += 1;
+      }
       backward_.elementwise += cast(s.count * s.m * s.n);
-      forward_kernels_ += 2;
       backward_kernels_ += 1;
     }
     return forward;
@@ -111,8 +120,13 @@ class Pricer {
     return forward;
   }
   SecondsT<K> collective(const Operator<K>& o) {
+    const bool quantised = o.axis == Axis::tp && o.low_precision && job_.profile->low_precision.gathers_quantised &&
+                           job_.precision.gemm_bytes < job_.precision.base_bytes;
     const auto cost = [&](Operation op) {
-      return let(o.name, collective_cost(scope_, job_.hardware->network, op, o.bytes, group(o.axis)).time);
+      const BytesT<K> bytes = quantised && op == Operation::all_gather
+                                  ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
+                                  : o.bytes;
+      return let(o.name, collective_cost(scope_, job_.hardware->network, op, bytes, group(o.axis)).time);
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
@@ -168,6 +182,7 @@ class Pricer {
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
   [[nodiscard]] SecondsT<K> weight_gradient() const { return weight_gradient_; }
+  [[nodiscard]] SecondsT<K> once() const { return let("quantise_weights", once_); }
 
  private:
   SecondsT<K> cast(ScalarT<K> elements) {
@@ -194,9 +209,17 @@ class Pricer {
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
-  SecondsT<K> weight_gradient_{}, ring_forward_{}, ring_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
+
+// A linear keeps its input in the format that its weight gradient multiplies.
+template <class K>
+BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
+  const bool quantised = o.kind == Operator<K>::Kind::gemm && o.weight && o.low_precision &&
+                         job.profile->low_precision.saves_quantised;
+  return quantised ? job.precision.gemm_bytes / job.precision.base_bytes * o.saved : o.saved;
+}
 
 }  // namespace
 
@@ -210,12 +233,13 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
     if ((o.rerun & key.modules) != 0) rerun += forward;
-    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
+    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, saved_bytes(job, o), {}, "saved");
   }
   pricer.finish();
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();
+  c.once = pricer.once();
   if (key.recompute == Recompute::full) {
     // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
     const Shard sh = shard_of(job, key);

@@ -44,7 +44,8 @@ struct Operator {
   // gemm: forward [m,k]·[k,n]; backward adds [m,n]·[n,k] (input gradient) and [k,m]·[m,n] (weight gradient).
   GemmShape<K> gemm{};
   bool weight = true;        // false: both operands are activations
-  bool low_precision = true; // computed in the recipe's GEMM format; false: stays in the base format
+  bool low_precision = true; // computed (gathered) in the recipe's GEMM format; false: stays in the base format
+  bool input_of_norm = false; // its input is what a norm wrote
   // attention
   AttentionShape<K> attention{};
   // elementwise: bytes moved
