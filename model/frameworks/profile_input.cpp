@@ -217,13 +217,15 @@ Profile read_profile(const std::string& what, int year) {
     root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
     if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
     apply(root, p);
-    // Eras are listed oldest first; the first one the year lies before wins.
+    // The first era that the year lies in wins: below `before`, or `from` on.
     if (const auto eras = root.find("eras"); eras && year > 0)
-      for (const Field& era : eras->elements())
-        if (year < era["before"].integer(1990, 2100)) {
+      for (const Field& era : eras->elements()) {
+        const auto from = era.find("from");
+        if (from ? year >= from->integer(1990, 2100) : year < era["before"].integer(1990, 2100)) {
           apply(era, p);
           break;
         }
+      }
   }
   const Field own = chain.front().root();
   p.name = own["name"].string();

@@ -27,6 +27,11 @@ template <class K>
 [[nodiscard]] StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankParameters<K>& parameters,
                                         const StateShards& shards);
 
+// Weights without gradient or optimizer state (hu2022lora), at `per_parameter` bytes; ZeRO-3 shards them too.
+template <class K>
+[[nodiscard]] BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters,
+                                     const StateShards& shards);
+
 // What the peak of a stage consists of.
 template <class K>
 struct StageMemory {

@@ -35,6 +35,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.tensors.transient = max(s.tensors.transient, l.transient);
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
+    s.parameters.adapters += n * l.adapters;
     // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
     if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
       s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
