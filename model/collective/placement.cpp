@@ -74,7 +74,8 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   l.inner_hop = scope.read("hop_link", inner.latency);
   if (p.one_node()) return l;
   // The members of a domain leave it together. A ring crosses tier t once per domain, so what limits it is the least
-  // (members of the narrowest domain) · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the least n/(n − m) · B_t.
+  // (members of the narrowest domain) · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the
+  // least n/(n − m) · B_t.
   std::size_t ring = 1, all = 1;
   for (std::size_t t = 2; t < p.tiers; ++t) {
     if (p.narrowest(t - 1) * plain_bandwidth(network.tiers[t]) <

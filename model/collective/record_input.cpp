@@ -15,10 +15,10 @@ namespace {
 
 // Names that published tables use, where the catalog has no such alias.
 const std::map<std::string, std::string, std::less<>> machines{{"A100-SXM4-80GB", "a100-sxm-80gb"},
-                                                               {"A100-80GB-SXM(?)", "a100-sxm-80gb"},
-                                                               {"A100-40GB-SXM (p4d)", "a100-sxm-40gb"},
+                                                               {"A100-80GB-SXM", "a100-sxm-80gb"},
+                                                               {"A100-40GB-SXM", "a100-sxm-40gb"},
                                                                {"H100-SXM5-80GB", "h100-sxm"},
-                                                               {"H100-80GB-SXM(not named)", "h100-sxm"},
+                                                               {"H100-80GB-SXM", "h100-sxm"},
                                                                {"H200-SXM-141GB", "h200-sxm"},
                                                                {"B200-HGX", "b200-hgx"},
                                                                {"B300-HGX", "b300-hgx"},
@@ -32,6 +32,9 @@ const std::map<std::string, Operation, std::less<>> operations{
     {"reduce", Operation::reduce},           {"send_recv", Operation::send_recv}};
 
 std::optional<std::string> machine(std::string_view name, std::string& reason) {
+  // A remark in parentheses is not part of the name.
+  name = name.substr(0, name.find('('));
+  while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
   if (const auto at = machines.find(name); at != machines.end()) return at->second;
   const auto names = catalog_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) return std::string(name);

@@ -503,7 +503,7 @@ TEST_SUITE("simulated collective") {
           const auto walk = [&](int from, int hops, int step, double part) {
             for (int i = 0, at = from; i < hops; ++i) {
               const int to = wraps ? (at + step + length) % length : at + step;
-              load[{at, to}] += part;
+              load[{at, step}] += part;  // two chips on a closed axis have two links
               at = to;
             }
           };
