@@ -91,7 +91,9 @@ std::vector<PassExtra> Evaluator<K>::extras() const {
   std::vector<PassExtra> extras;
   for (const StageUnit<K>& unit : caches_->units) {
     const StagePace<K> p = stage_pace(caches_->scope, caches_->job, caches_->layout, unit, caches_->message);
-    const PassExtra extra{Seconds::si(p.gather_forward.si()), Seconds::si((p.gather_backward + p.reduce).si())};
+    const SecondsT<K> forward = p.forward - unit.cost->forward_total - p.messages;
+    const SecondsT<K> backward = p.backward - unit.cost->backward_total - p.messages;
+    const PassExtra extra{Seconds::si(forward.si()), Seconds::si(backward.si())};
     extras.insert(extras.end(), static_cast<std::size_t>(unit.ranks), extra);
   }
   return extras;

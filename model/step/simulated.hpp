@@ -18,7 +18,7 @@ enum class Timing : std::uint8_t { quick, exact };
 // stages that differ). Interleaved 1F1B when exact (its closed form is off by up to 1.5 %). All others always.
 [[nodiscard]] bool is_simulated(const Layout& l, Timing timing);
 
-// What a rank adds to every pass of a micro-batch: exposed gathers and reductions (ZeRO 2–3).
+// What a rank adds to every pass of a micro-batch: exposed gathers and reductions (ZeRO 2–3), offload.
 struct PassExtra {
   Seconds forward{}, backward{};
 };
