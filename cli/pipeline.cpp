@@ -394,7 +394,8 @@ void add_pipeline(CLI::App& app, Session&) {
   command->add_option("--model", o->model, "A model: splits its layers over the stages by FLOPs");
   command->add_option("--split", o->split, "With --model: best (default), even, or a Megatron layout (\"Et*3|t*4|t*3L\")");
   command->add_option("--seq", o->sequence, "Sequence length, as in 4k");
-  command->add_option("--hidden", o->hidden, "Model width, for the size of a message");
+  command->add_option("--hidden", o->hidden, "Model width, for the size of a message")
+      ->check(CLI::Range(1, 100'000'000));
   command->add_option("--micro-batch", o->micro_batch, "Sequences a micro-batch, for the size of a message")
       ->check(CLI::PositiveNumber);
   command->add_option("--tp", o->tp, "Tensor-parallel ranks of a stage")->check(CLI::PositiveNumber);

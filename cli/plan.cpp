@@ -28,11 +28,12 @@ void run(const Options& o, Session& session) {
   request.place = flag_of;
   apply(o.job, request);
   const Run base = resolve(request, false);
-  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = static_cast<std::size_t>(o.top), .margin = o.margin};
+  const auto top = static_cast<std::size_t>(o.top);
+  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = finalists(top), .margin = o.margin};
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome = search(problem, executor);
-  const FinalistTiming timing = time_finalists(problem, outcome);
+  const FinalistTiming timing = time_finalists(problem, top, outcome);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<Remedy> remedy;
   if (outcome.why == Outcome::Why::infeasible) {

@@ -108,6 +108,8 @@ void check_shape(Schedule s, const ScheduleShape& asked) {
   if (asked.ranks < 1) refuse(s, std::to_string(asked.ranks) + " stages; write at least 1");
   if (asked.micro_batches < 1) refuse(s, std::to_string(asked.micro_batches) + " micro-batches; write at least 1");
   if (asked.chunks < 1) refuse(s, std::to_string(asked.chunks) + " chunks; write at least 1");
+  constexpr int most_chunks = 4096;  // more than any model has layers
+  if (asked.chunks > most_chunks) refuse(s, std::to_string(asked.chunks) + " chunks; write at most " + std::to_string(most_chunks));
   const int chunks = chunks_of(s, asked.chunks);
   const std::int64_t p = asked.ranks, m = asked.micro_batches, group = asked.group == 0 ? p : asked.group;
   if (s == Schedule::dualpipe && p % 2 != 0) {

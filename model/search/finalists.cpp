@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-FinalistTiming time_finalists(const Problem& problem, Outcome& outcome) {
+FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome) {
   FinalistTiming timing;
   if (outcome.best.empty()) return timing;
   Evaluator<Plain> evaluator(problem.job, Scope<Plain>());
@@ -22,7 +22,6 @@ FinalistTiming time_finalists(const Problem& problem, Outcome& outcome) {
     c.cost = it->second;
   };
   const Layout first = outcome.best.front().layout;
-  const std::size_t keep = outcome.best.size();
   for (RankedLayout& c : outcome.best) time(c);
   for (auto& of_axis : outcome.best_by_axis) {
     for (auto& [value, c] : of_axis) {
@@ -31,7 +30,7 @@ FinalistTiming time_finalists(const Problem& problem, Outcome& outcome) {
     }
   }
   std::ranges::sort(outcome.best, better);
-  outcome.best.resize(keep);
+  if (outcome.best.size() > keep) outcome.best.resize(keep);
   timing.simulated = exact.size();
   timing.winner_changed = outcome.best.front().layout != first;
   return timing;

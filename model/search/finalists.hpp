@@ -14,7 +14,10 @@ struct FinalistTiming {
 };
 
 // A search ranks by closed forms. Its best layouts, and the best of each value of an axis, are timed once more with the
-// pipelines simulated that are not exact in closed form, and put in order by that. The number shown is the number that ranks.
-[[nodiscard]] FinalistTiming time_finalists(const Problem& problem, Outcome& outcome);
+// pipelines simulated that are not exact in closed form, put in order by that and cut to `keep`. The number shown is the
+// number that ranks. Search for `finalists(keep)` layouts: where stages differ much (MTP, dense-first layers) a closed form
+// can be some 10 % off.
+[[nodiscard]] constexpr std::size_t finalists(std::size_t keep) { return 4 * keep + 40; }
+[[nodiscard]] FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome);
 
 }  // namespace napkin

@@ -119,9 +119,9 @@ TEST_SUITE("search") {
 
   TEST_CASE("finalists are timed as predict times them, and ranked by that") {
     TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
-    const Problem p{.job = t.job, .space = {}, .keep = 10};
+    const Problem p{.job = t.job, .space = {}, .keep = finalists(10)};
     Outcome o = search(p);
-    const FinalistTiming timing = time_finalists(p, o);
+    const FinalistTiming timing = time_finalists(p, 10, o);
     CHECK(o.best.size() == 10);
     CHECK(std::ranges::is_sorted(o.best, better));
     bool interleaved = false;
