@@ -43,6 +43,7 @@ struct SavedTensors {
   bool rotary_copy = false;            // queries and keys are kept before and after the rotation
   Constant<Scalar> norm_statistics;    // fp32 words kept per token and norm (mean, rstd)
   Constant<Scalar> logits;             // bytes kept per logit at the loss (bf16 + fp32 + softmax ...)
+  Constant<Scalar> logits_waiting;     // of those, between the loss and its backward, when a schedule puts others between
 };
 
 // Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
@@ -112,7 +113,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
-  bool uneven_split = false;            // stages may differ by a layer beyond what the ends account for
+  bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
 };

@@ -55,10 +55,10 @@ bool expert_world_divides(const Job& j, const Layout& l) {
   return j.gpus % (static_cast<std::int64_t>(l.ep) * l.etp * l.pp) == 0;
 }
 bool layers_split(const Job& j, const Layout& l) {
-  // Even, or even once the embedding, the head or both count as a layer.
+  // Even, or even once the embedding, the head or both count as a layer; any split where the framework takes it.
   const auto depth = static_cast<std::int64_t>(j.model->depth());
   const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
-  return depth + 2 >= chunks && (depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
+  return depth + 2 >= chunks && (j.profile->uneven_split || depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
 }
 bool sp_available(const Job& j, const Layout& l) {
   return !l.sp || (l.tp > 1 && j.profile->sequence_parallel);
@@ -67,7 +67,9 @@ bool sp_divides_sequence(const Job& j, const Layout& l) { return !l.sp || j.sequ
 bool experts_need_sp(const Job& j, const Layout& l) { return l.tp == 1 || l.sp || !has_experts(j); }
 bool batch_divides(const Job& j, const Layout& l) { return j.batch % (l.dp * l.micro_batch) == 0; }
 bool interleaving_divides(const Job& j, const Layout& l) {
-  return l.vpp == 1 || (l.pp > 1 && micro_batches(j, l) % l.pp == 0);
+  // Only schedules that deal micro-batches to chunks in groups; ZB-V and DualPipeV hold two chunks and take any number.
+  const bool grouped = l.schedule == Schedule::interleaved || l.schedule == Schedule::zb_interleaved;
+  return l.vpp == 1 || (l.pp > 1 && (!grouped || micro_batches(j, l) % l.pp == 0));
 }
 bool zero_available(const Job& j, const Layout& l) { return l.zero <= j.profile->max_zero; }
 bool zero_needs_replicas(const Job&, const Layout& l) { return l.zero == 0 || l.dp * l.cp > 1; }
@@ -114,6 +116,8 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
   const auto n = [](std::int64_t v) { return std::to_string(v); };
   if (rule.keeps == layers_split) {
     const auto depth = static_cast<std::int64_t>(job.model->depth());
+    if (job.profile->uneven_split)
+      return s + n(depth) + " layers over pp " + n(l.pp) + " × vpp " + n(l.vpp) + "; pp·vpp may be at most " + n(depth + 2);
     std::string fits;
     for (const std::int64_t d : divisors(depth, depth)) fits += (fits.empty() ? "" : ", ") + n(d);
     return s + n(depth) + " layers over pp " + n(l.pp) + " × vpp " + n(l.vpp) + "; pp·vpp may be " + fits;
