@@ -39,15 +39,14 @@ Operation operation(const std::string& text) {
 Wish wish(const char* option, const std::string& text, const std::string& protocol) {
   Wish w;
   const auto at = std::min(text.find('@'), text.size()), slash = std::min(text.find('/'), at);
-  if (!text.empty())
-    w.algorithm = named<Algorithm>(option, "an algorithm", text.substr(0, slash), 1, 15);
+  if (!text.empty()) w.algorithm = named<Algorithm>(option, "an algorithm", text.substr(0, slash), 1, 15);
   const std::string of_text = slash < at ? text.substr(slash + 1, at - slash - 1) : "";
   if (!of_text.empty() && !protocol.empty() && of_text != protocol)
     throw InputError(fmt::format("--algorithm says protocol {}, --protocol says {}; write one", of_text, protocol));
   const std::string p = of_text.empty() ? protocol : of_text;
   if (!p.empty() || slash < at)
-    w.protocol = named<Protocol>(p == protocol ? "--protocol" : option, "a protocol", p, 0,
-                                 static_cast<int>(protocol_count));
+    w.protocol =
+        named<Protocol>(p == protocol ? "--protocol" : option, "a protocol", p, 0, static_cast<int>(protocol_count));
   if (at < text.size()) {
     w.share = option_value(option, text.substr(at + 1), parse_number);
     if (!(w.share > 0 && w.share <= 1))
@@ -93,7 +92,8 @@ CollectiveQuestion question(const CollectiveOptions& o) {
     const auto comma = o.tie.find(',');
     if (comma == o.tie.npos) throw InputError("--tie: write two algorithms, such as ring,tree or ring,tree@0.9");
     q.tie = {wish("--tie", o.tie.substr(0, comma), ""), wish("--tie", o.tie.substr(comma + 1), "")};
-    if (!q.tie->first.algorithm || !q.tie->second.algorithm) throw InputError("--tie: write two algorithms, such as ring,tree");
+    if (!q.tie->first.algorithm || !q.tie->second.algorithm)
+      throw InputError("--tie: write two algorithms, such as ring,tree");
   }
   q.explain = o.explain;
   return q;
@@ -116,7 +116,8 @@ void add_collective(CLI::App& app, Session&) {
                 "all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, send-recv, grouped-p2p or "
                 "expert-exchange")
       ->required();
-  c->add_option("--bytes", o->bytes, "The whole buffer, as nccl-tests counts: 1GB, 64MiB; of one message in grouped-p2p");
+  c->add_option("--bytes", o->bytes,
+                "The whole buffer, as nccl-tests counts: 1GB, 64MiB; of one message in grouped-p2p");
   c->add_option("--gpus,--ranks", o->ranks, "Ranks of the group")->required()->check(count);
   c->add_option("--stride", o->stride, "Accelerators from one member to the next: 8 leaves one member per 8-GPU node")
       ->check(CLI::Range(1LL, 100000000LL));
@@ -135,8 +136,9 @@ void add_collective(CLI::App& app, Session&) {
   c->add_option("--sweep", o->sweep, "Sizes from..to, doubling: 8B..8GB");
   c->add_option("--time", o->time, "A measured time, to see its algbw and busbw");
   c->add_option("--tie", o->tie, "The size at which two algorithms take equally long: ring,tree or ring,tree@0.9");
-  c->add_option("--sizes", o->sizes,
-                "all-to-all, grouped-p2p: what the busiest rank sends to each member, its own part first: 0B,4MB,1MB,2MB");
+  c->add_option(
+      "--sizes", o->sizes,
+      "all-to-all, grouped-p2p: what the busiest rank sends to each member, its own part first: 0B,4MB,1MB,2MB");
   c->add_option("--peers", o->peers, "grouped-p2p: members that a rank sends --bytes to (all others)")->check(count);
   c->add_option("--bandwidth", o->bandwidth, "Instead of --hw: bandwidth of a rank's link, one direction");
   c->add_option("--alpha", o->alpha, "With --bandwidth: start-up of a message");

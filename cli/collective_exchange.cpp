@@ -55,9 +55,10 @@ std::vector<double> listed_sizes(const CollectiveOptions& o) {
     from = to + 1;
   }
   if (sizes.size() != static_cast<std::size_t>(o.ranks))
-    throw InputError(fmt::format("--sizes: {} sizes for {} ranks; write one for each, the rank's own part first (0B "
-                                 "where it sends nothing)",
-                                 sizes.size(), o.ranks));
+    throw InputError(
+        fmt::format("--sizes: {} sizes for {} ranks; write one for each, the rank's own part first (0B "
+                    "where it sends nothing)",
+                    sizes.size(), o.ranks));
   return sizes;
 }
 
@@ -85,11 +86,13 @@ std::string expert_exchange_report(const CollectiveOptions& o) {
             figure("remote_nodes", c.remote_nodes),
             figure("busiest_over_mean", r.imbalance)};
   if (o.capacity > 0) {
-    if (r.imbalance > 2) throw InputError("--capacity-factor: loads spread evenly about the mean reach at most twice it");
+    if (r.imbalance > 2)
+      throw InputError("--capacity-factor: loads spread evenly about the mean reach at most twice it");
     f.push_back(figure("dropped_share", dropped_share(r.imbalance, o.capacity)));
   }
-  std::vector<std::string> notes{"a token crosses to a node once and is forwarded inside; the slower of both counts "
-                                 "(pipelined)"};
+  std::vector<std::string> notes{
+      "a token crosses to a node once and is forwarded inside; the slower of both counts "
+      "(pipelined)"};
   notes.insert(notes.end(), m.notes.begin(), m.notes.end());
   Derivation d;
   const Node* why = nullptr;
@@ -97,11 +100,12 @@ std::string expert_exchange_report(const CollectiveOptions& o) {
     const Scope<Traced> scope(d);
     why = expert_exchange_cost(scope, m.network, group, r, scope.input("token", token, "--bytes")).time.why();
   }
-  return render_figures(o,
-                        fmt::format("expert exchange over {} ranks of {}: bytes that one rank sends, and the time of one "
-                                    "exchange",
-                                    format_count(o.ranks), m.name),
-                        f, notes, why);
+  return render_figures(
+      o,
+      fmt::format("expert exchange over {} ranks of {}: bytes that one rank sends, and the time of one "
+                  "exchange",
+                  format_count(o.ranks), m.name),
+      f, notes, why);
 }
 
 std::string ragged_report(const CollectiveOptions& o) {
@@ -113,7 +117,8 @@ std::string ragged_report(const CollectiveOptions& o) {
     if (o.bytes.empty()) throw InputError("--bytes: write the size of one message, or --sizes for one to each member");
     const int peers = o.peers > 0 ? o.peers : o.ranks - 1;
     if (peers > o.ranks - 1)
-      throw InputError(fmt::format("--peers: {} peers in a group of {} ranks; a rank has {}", peers, o.ranks, o.ranks - 1));
+      throw InputError(
+          fmt::format("--peers: {} peers in a group of {} ranks; a rank has {}", peers, o.ranks, o.ranks - 1));
     sizes.assign(static_cast<std::size_t>(o.ranks), 0);
     std::fill_n(sizes.begin() + (o.ranks > 1 ? 1 : 0), peers, option_value("--bytes", o.bytes, parse_bytes).si());
   }

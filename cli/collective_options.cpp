@@ -74,8 +74,8 @@ Network textbook_network(const CollectiveOptions& o) {
   if (!o.inner_bandwidth.empty()) {
     if (o.per_node < 1) throw InputError("--inner-bandwidth needs --per-node: how many ranks share a node");
     const Seconds inner_alpha = o.inner_alpha.empty() ? a : option_value("--inner-alpha", o.inner_alpha, parse_seconds);
-    Tier inner =
-        ideal("node", bandwidth("--inner-bandwidth", o.inner_bandwidth), "--inner-bandwidth", inner_alpha, "--inner-alpha");
+    Tier inner = ideal("node", bandwidth("--inner-bandwidth", o.inner_bandwidth), "--inner-bandwidth", inner_alpha,
+                       "--inner-alpha");
     inner.size = o.per_node;
     n.node_size = o.per_node;
     n.tiers.push_back(std::move(inner));
@@ -99,13 +99,13 @@ Network machine_network(const CollectiveOptions& o, Hardware h) {
   if (o.per_node > 0) {
     if (!domain.dims.empty()) throw InputError("--per-node: a torus has no nodes that ranks could share; leave it out");
     if (n.tiers.size() > 1 && n.tiers[1].size != 0 && o.per_node >= n.tiers[1].size)
-      throw InputError(fmt::format("--per-node: {} accelerators in a {} domain are no fewer than the {} of the {} tier "
-                                   "around it",
-                                   o.per_node, domain.name, n.tiers[1].size, n.tiers[1].name));
+      throw InputError(
+          fmt::format("--per-node: {} accelerators in a {} domain are no fewer than the {} of the {} tier "
+                      "around it",
+                      o.per_node, domain.name, n.tiers[1].size, n.tiers[1].name));
     domain.size = o.per_node;
   }
-  const bool outer =
-      !o.nic_bandwidth.empty() || !o.net_latency.empty() || !o.fabric.empty() || o.oversubscription > 0;
+  const bool outer = !o.nic_bandwidth.empty() || !o.net_latency.empty() || !o.fabric.empty() || o.oversubscription > 0;
   if (outer && n.tiers.size() < 2)
     throw InputError(h.accelerator.name + " has one tier of network; there is nothing between nodes to change");
   if (!o.net_latency.empty() && !o.fabric.empty())
@@ -174,12 +174,13 @@ Machine collective_machine(const CollectiveOptions& o) {
   const long long domain = m.network.tiers[0].size, span = (o.ranks - 1LL) * o.stride + 1;
   const bool torus = !m.network.tiers[0].dims.empty();
   if (!torus && domain > 0 && span < domain && domain % span != 0)
-    m.notes.push_back(fmt::format("{} is no multiple of {}: groups are taken to lie within a domain, the rest stays idle",
-                                  domain, span));
+    m.notes.push_back(fmt::format(
+        "{} is no multiple of {}: groups are taken to lie within a domain, the rest stays idle", domain, span));
   if (!torus && domain > 0 && span > domain && o.stride == 1 && o.ranks % domain != 0)
-    m.notes.push_back(fmt::format("the last domain holds {} of {} members: it bounds what crosses between domains; "
-                                  "--per-node {} spreads them evenly",
-                                  o.ranks % domain, domain, even_share(o.ranks, domain)));
+    m.notes.push_back(
+        fmt::format("the last domain holds {} of {} members: it bounds what crosses between domains; "
+                    "--per-node {} spreads them evenly",
+                    o.ranks % domain, domain, even_share(o.ranks, domain)));
   return m;
 }
 
@@ -202,8 +203,9 @@ void refuse_idle_options(const CLI::App& command, const CollectiveOptions& o) {
   if (o.inner_bandwidth.empty() && o.hardware.empty())
     refuse({"--per-node"}, "without --inner-bandwidth: all links are alike");
   if (!exchange)
-    refuse({"--tokens", "--top-k", "--node-limit", "--remote-nodes", "--imbalance", "--each-expert", "--capacity-factor"},
-           "on " + o.operation + "; it belongs to expert-exchange");
+    refuse(
+        {"--tokens", "--top-k", "--node-limit", "--remote-nodes", "--imbalance", "--each-expert", "--capacity-factor"},
+        "on " + o.operation + "; it belongs to expert-exchange");
   if (exchange || ragged)
     refuse({"--algorithm", "--protocol", "--sweep", "--time", "--tie"},
            "on " + std::string(exchange ? o.operation : "transfers of unequal sizes") + ", which has one way to run");

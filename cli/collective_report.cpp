@@ -86,7 +86,7 @@ std::string title(const CollectiveQuestion& q) {
                                                  format_count(p.nodes), q.network.tiers[0].name);
   return fmt::format("{} over {} rank{}{} of {}: {}", to_string(q.operation), format_count(q.group.size),
                      q.group.size == 1 ? "" : "s",
-                     q.group.stride > 1 ? fmt::format(", every {}th", q.group.stride) : "", q.machine, where);
+                     q.group.stride > 1 ? fmt::format(", one accelerator in {},", q.group.stride) : "", q.machine, where);
 }
 
 std::vector<std::string> crossover_notes(const CollectiveQuestion& q, Bytes from, Bytes to) {

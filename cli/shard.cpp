@@ -93,8 +93,8 @@ void array_rows(const Options& o, const Mesh& m, const ShardedArray& a, const st
     j["load_s"] = load.si();
   }
   if (!o.capacity.empty()) {
-    const auto room = holding(array_bytes(a, m, o.element), one, option_value("--capacity", o.capacity, parse_bytes),
-                              o.reserve);
+    const auto room =
+        holding(array_bytes(a, m, o.element), one, option_value("--capacity", o.capacity, parse_bytes), o.reserve);
     out.row(text + ": memory left on a device", room.left);
     out.row(text + ": fewest devices that hold it", format_count(room.devices));
     out.row(text + ": fewest as a power of two", format_count(room.power_of_two));
@@ -122,8 +122,7 @@ void ways(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond peak,
   for (const auto& w : all) {
     std::string steps;
     for (const auto& s : w.product.steps) steps += (steps.empty() ? "" : ", ") + step_text(s);
-    out.row(fmt::format("{}: {}", to_string(w.how), steps.empty() ? "no collective" : steps),
-            w.time);
+    out.row(fmt::format("{}: {}", to_string(w.how), steps.empty() ? "no collective" : steps), w.time);
     Json j = time_json(w.time);
     j["way"] = to_string(w.how);
     j["flops_per_device"] = w.product.flops_per_device.si();
@@ -134,8 +133,8 @@ void ways(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond peak,
     for (const auto& busy : all) {
       if (slow.how == busy.how || !(slow.product.flops_per_device < busy.product.flops_per_device)) continue;
       for (const auto& b : overtakes(q, slow.how, busy.how, links, peak)) {
-        out.row(fmt::format("\"{}\" beats the arithmetic of \"{}\" above {} =", to_string(slow.how), to_string(busy.how),
-                            b.name),
+        out.row(fmt::format("\"{}\" beats the arithmetic of \"{}\" above {} =", to_string(slow.how),
+                            to_string(busy.how), b.name),
                 fmt::format("{:.5g}", b.size));
         out.json["overtakes_above"].push_back(
             {{"way", to_string(slow.how)}, {"beats", to_string(busy.how)}, {"dimension", b.name}, {"size", b.size}});
@@ -154,8 +153,7 @@ void ranked(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond pea
   constexpr std::size_t shown = 10;
   const auto all = arrangements(q, links, peak);
   for (std::size_t i = 0; i < std::min(shown, all.size()); ++i) {
-    out.row(fmt::format("{}. {} {}", i + 1, layout_text(all[i].a), layout_text(all[i].b)),
-            all[i].time);
+    out.row(fmt::format("{}. {} {}", i + 1, layout_text(all[i].a), layout_text(all[i].b)), all[i].time);
     Json j = time_json(all[i].time);
     j["a"] = layout_text(all[i].a);
     j["b"] = layout_text(all[i].b);
@@ -275,13 +273,17 @@ void add_shard(CLI::App& app, Session&) {
   c->add_option("--peak", o->peak, "Of one device: 197TFLOP/s");
   c->add_option("--link", o->link, "Bandwidth of one link of an axis, or of a rank at a switch, one direction");
   c->add_option("--links", o->links, "ring (both directions used), line, or switch");
-  c->add_option("--memory-bandwidth", o->memory,
-                "Of one device: how long a shard takes to load; with --peak, the sizes below which loading B is longer");
-  c->add_option("--capacity", o->capacity, "Memory of one device: what is left, and the fewest devices that hold an array");
-  c->add_option("--reserve", o->reserve, "Share of --capacity kept for other things (0)")->check(CLI::Range(0.0, 0.999));
+  c->add_option(
+      "--memory-bandwidth", o->memory,
+      "Of one device: how long a shard takes to load; with --peak, the sizes below which loading B is longer");
+  c->add_option("--capacity", o->capacity,
+                "Memory of one device: what is left, and the fewest devices that hold an array");
+  c->add_option("--reserve", o->reserve, "Share of --capacity kept for other things (0)")
+      ->check(CLI::Range(0.0, 0.999));
   c->add_option("--experts", o->experts, "B is an array for each of so many experts")->check(CLI::Range(1.0, 1e6));
   c->add_option("--top-k", o->top_k, "Experts that a row of A goes to")->check(CLI::Range(1.0, 1e6));
-  c->add_flag("--rank", o->rank, "All layouts of the axes over the dimensions, the result left as written, fastest first");
+  c->add_flag("--rank", o->rank,
+              "All layouts of the axes over the dimensions, the result left as written, fastest first");
   add_format(*c, o->format);
   c->footer(
       "Examples:\n"

@@ -13,13 +13,13 @@ struct Knob {
   void (*set)(CollectiveTuning&, double);
   double least;  // step where the constant is about zero
 };
-#define NAPKIN_KNOB(member, type, small)                             \
-  Knob {                                                             \
-    [](const CollectiveTuning& t) { return t.member.value.si(); },   \
+#define NAPKIN_KNOB(member, type, small)                                    \
+  Knob {                                                                    \
+    [](const CollectiveTuning& t) { return t.member.value.si(); },          \
         [](CollectiveTuning& t, double v) { t.member.value = type; }, small \
   }
-#define NAPKIN_RING(i)                                                                                          \
-  NAPKIN_KNOB(ring[i].base, Seconds::si(v), 1e-7), NAPKIN_KNOB(ring[i].hop, Seconds::si(v), 1e-8),              \
+#define NAPKIN_RING(i)                                                                             \
+  NAPKIN_KNOB(ring[i].base, Seconds::si(v), 1e-7), NAPKIN_KNOB(ring[i].hop, Seconds::si(v), 1e-8), \
       NAPKIN_KNOB(ring[i].ramp, Seconds::si(v), 1e-7), NAPKIN_KNOB(ring[i].ramp_size, Bytes::si(v), 100)
 const std::vector<Knob>& knobs() {
   static const std::vector<Knob> all{NAPKIN_RING(0),

@@ -42,7 +42,8 @@ void run(const std::string& path, const std::string& generation) {
   const auto half = fitted_half(all);
   for (std::size_t i = 0; i < all.size(); ++i) (half[i] ? fitted : held).push_back(all[i]);
   const auto start = find_tuning(generation);
-  if (!start || fitted.empty()) throw InputError(path + " has no rows of generation \"" + generation + "\" with a tuning");
+  if (!start || fitted.empty())
+    throw InputError(path + " has no rows of generation \"" + generation + "\" with a tuning");
   const CollectiveFit fit = fit_collectives(*start, fitted);
   CollectivePredictor predict;
   for (const auto& r : all) predict.network(r.hardware).tuning = std::make_shared<CollectiveTuning>(fit.tuning);

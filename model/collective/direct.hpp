@@ -13,10 +13,10 @@ template <class K>
 [[nodiscard]] CollectiveCost<K> direct_cost(const Scope<K>& scope, const CollectiveTuning& tuning, Operation operation,
                                             BytesT<K> bytes, const Placement& p, const Links<K>& links);
 
-// Transfers of unequal sizes, started together: the busiest rank, member 0 of the group, sends sizes[i] to member i (its
-// own part is copied; 0 = none). All sizes alike make an all-to-all; few above zero are grouped p2p calls. The bytes that
-// leave each tier's domain go through the rank's own link there; the slowest tier counts. InputError on a torus, or when
-// sizes are not one a rank.
+// Transfers of unequal sizes, started together: the busiest rank, member 0 of the group, sends sizes[i] to member i
+// (its own part is copied; 0 = none). All sizes alike make an all-to-all; few above zero are grouped p2p calls. The
+// bytes that leave each tier's domain go through the rank's own link there; the slowest tier counts. InputError on a
+// torus, or when sizes are not one a rank.
 template <class K>
 struct RaggedCost {
   CollectiveCost<K> cost;

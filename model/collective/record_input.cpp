@@ -25,11 +25,14 @@ const std::map<std::string, std::string, std::less<>> machines{{"A100-SXM4-80GB"
                                                                {"GB200", "gb200-nvl72"},
                                                                {"GB300", "gb300-nvl72"},
                                                                {"V100-32GB-SXM2", "v100-sxm2-32gb"}};
-const std::map<std::string, Operation, std::less<>> operations{
-    {"all_reduce", Operation::all_reduce},   {"all_gather", Operation::all_gather},
-    {"reduce_scatter", Operation::reduce_scatter}, {"alltoall", Operation::all_to_all},
-    {"all_to_all", Operation::all_to_all},   {"broadcast", Operation::broadcast},
-    {"reduce", Operation::reduce},           {"send_recv", Operation::send_recv}};
+const std::map<std::string, Operation, std::less<>> operations{{"all_reduce", Operation::all_reduce},
+                                                               {"all_gather", Operation::all_gather},
+                                                               {"reduce_scatter", Operation::reduce_scatter},
+                                                               {"alltoall", Operation::all_to_all},
+                                                               {"all_to_all", Operation::all_to_all},
+                                                               {"broadcast", Operation::broadcast},
+                                                               {"reduce", Operation::reduce},
+                                                               {"send_recv", Operation::send_recv}};
 
 std::optional<std::string> machine(std::string_view name, std::string& reason) {
   // A remark in parentheses is not part of the name.
@@ -166,7 +169,8 @@ std::optional<CollectiveRecord> read_collective_row(std::string_view row, bool c
 
 Network& CollectivePredictor::network(const std::string& hardware) {
   const auto at = networks_.find(hardware);
-  return at != networks_.end() ? at->second : networks_.emplace(hardware, read_hardware(hardware).network).first->second;
+  return at != networks_.end() ? at->second
+                               : networks_.emplace(hardware, read_hardware(hardware).network).first->second;
 }
 
 Seconds CollectivePredictor::operator()(const CollectiveRecord& r) {

@@ -21,15 +21,16 @@ struct CollectiveRecord {
   bool several_nodes = false;
   Bytes bytes;
   Seconds measured;
-  std::optional<BytesPerSecond> nic;  // of one accelerator, where the record says
-  std::string fabric;                 // "efa", ...: known_fabrics(); empty = the catalog's
+  std::optional<BytesPerSecond> nic;   // of one accelerator, where the record says
+  std::string fabric;                  // "efa", ...: known_fabrics(); empty = the catalog's
   std::optional<Algorithm> algorithm;  // forced in the run
   bool host_timed = false;             // called through a framework: nothing is shorter than its call
   bool custom = false;                 // the serving engine's own all-reduce: the faster of one and two shots
 };
 
-// A JSON line of either schema: {hardware, collective, gpus, bytes, time_us | busbw_GBps, ...}, or our own {kind, bytes,
-// t_s}, measured on `hardware` with `ranks`. Nothing, with the reason, where the line is no collective that napkin knows.
+// A JSON line of either schema: {hardware, collective, gpus, bytes, time_us | busbw_GBps, ...}, or our own {kind,
+// bytes, t_s}, measured on `hardware` with `ranks`. Nothing, with the reason, where the line is no collective that
+// napkin knows.
 [[nodiscard]] std::optional<CollectiveRecord> read_collective_record(const Field& line, std::string& reason,
                                                                      std::string_view hardware = {}, int ranks = 0);
 // A row of a table "device,nccl,op,dtype,gpus,bytes,latency_us,busbw", or "device,method,gpus,bytes,latency_us" with

@@ -127,8 +127,8 @@ std::vector<Balance> balances(const ProductQuestion& q, const ShardedProduct& p,
   // An axis that shares out the arithmetic, all communication along it, of bytes that do not depend on it: the product
   // shrinks as 1/X, the collective only as its (X − 1)/X (a closed ring with both directions: not at all).
   for (const auto& [axis, length] : q.mesh.axes) {
-    if (length < 2 || std::any_of(p.steps.begin(), p.steps.end(),
-                                  [&](const auto& s) { return s.axes != std::string(1, axis); }))
+    if (length < 2 ||
+        std::any_of(p.steps.begin(), p.steps.end(), [&](const auto& s) { return s.axes != std::string(1, axis); }))
       continue;
     ProductQuestion wider = q;
     wider.mesh.axes[axis] *= 2;

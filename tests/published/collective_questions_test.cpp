@@ -74,7 +74,8 @@ TEST_SUITE("published collectives") {
     std::stringstream lines(read_text(bank));
     for (std::string line; std::getline(lines, line);) {
       Json q = Json::parse(line);
-      expected[q.at("id").get<std::string>()] = std::move(q);
+      const std::string id = q.at("id");
+      expected[id] = std::move(q);
     }
     std::map<std::string, Json> answers;
     std::set<std::string> asked;
