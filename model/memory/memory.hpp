@@ -28,6 +28,11 @@ template <class K>
 [[nodiscard]] StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankParameters<K>& parameters,
                                         const StateShards& shards);
 
+// Weights without gradient or optimizer state (hu2022lora), at `per_parameter` bytes; ZeRO-3 shards them too.
+template <class K>
+[[nodiscard]] BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters,
+                                     const StateShards& shards);
+
 // The moments of a step at which a stage may hold most.
 enum class Moment : std::uint8_t {
   loss,       // every micro-batch in flight, the logits and their gradients
@@ -60,6 +65,7 @@ struct StageTensors {
   BytesT<K> head_kept{};     // of it, what waits for the backward pass
   BytesT<K> outputs{};       // kept of each micro-batch until the step ends
   BytesT<K> transient{};     // one layer's recomputed activations, and its gradients
+  BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
   BytesT<K> updated{};       // copies that the optimizer step makes
   BytesT<K> working_gradients{};  // gradients in compute precision beside the main buffer

@@ -69,8 +69,10 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   };
 
   DataParallelCost<K> c;
-  c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
+  const RankParameters<K> trained =
+      job.adapters.any() ? RankParameters<K>{.dense = stage.parameters.adapters} : stage.parameters;
+  c.reduce = let("t_reduce", reduce(trained.dense, dense) + reduce(trained.expert, expert));
+  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
     // cast and packed into the buffer that is reduced.
@@ -86,7 +88,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                           "zhao2023fsdp");
     const auto made = scope.input("e", Bytes::si(job.precision.base_bytes), "precision");
     c.reduce_copies = let("t_reduce_copies",
-                          elementwise_cost(scope, a, all * (made + wire_gradient),
+                          elementwise_cost(scope, a, (trained.dense + trained.expert) * (made + wire_gradient),
                                            made.si() != wire_gradient.si() ? Traffic::cast : Traffic::stream)
                               .time,
                           "zhao2023fsdp");
@@ -102,25 +104,27 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   }
   const StateShards shards = state_shards(l);
   const BytePolicy& bytes = job.profile->bytes;
-  c.states = state_bytes(scope, bytes, stage.parameters, shards);
-  if (!bytes.gradients_stand) {
-    const auto made = state_bytes(scope, bytes, {stage.unit.dense + stage.parameters.lookup, stage.unit.expert, {}}, shards);
+  c.states = state_bytes(scope, bytes, trained, shards);
+  if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);
+  if (!bytes.gradients_stand && !job.adapters.any()) {
+    const auto made = state_bytes(scope, bytes,
+                                  RankParameters<K>{.dense = stage.unit.dense + stage.parameters.lookup, .expert = stage.unit.expert},
+                                  shards);
     c.last_gradients = made.gradients - made.buckets;
   }
   if (shards.zero >= 1) {
-    const auto all = stage.parameters.dense + stage.parameters.expert;
+    const auto all = trained.dense + trained.expert;
     c.working_gradients = let("M_working_grad", all * scope.read("B_working", bytes.working_gradient) * (1 * byte));
     if (shards.zero <= 2 && bytes.gather_copies.value > 0) {
       // Whole copies, and the shard that is sent.
-      const auto sent = stage.parameters.dense / static_cast<double>(shards.dense) +
-                        stage.parameters.expert / static_cast<double>(shards.expert);
+      const auto sent = trained.dense / static_cast<double>(shards.dense) + trained.expert / static_cast<double>(shards.expert);
       c.updated = let("M_updated", (all * scope.read("n_copies", bytes.gather_copies) + sent) * wire_parameter);
     }
   }
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
-  const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
-                                            stage.parameters.expert / static_cast<double>(shards.expert)
-                                      : stage.parameters.dense + stage.parameters.expert;
+  const auto shard = shards.zero >= 1 ? trained.dense / static_cast<double>(shards.dense) +
+                                            trained.expert / static_cast<double>(shards.expert)
+                                      : trained.dense + trained.expert;
   const auto traffic = scope.read("B_grad", bytes.gradient) +
                        2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
                        (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);

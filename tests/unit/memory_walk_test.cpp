@@ -29,7 +29,6 @@ Architecture llama(int layers, int hidden, int heads, int kv, int ffn, int vocab
   a.learned_positions = 0;
   a.tied_embeddings = false;
   a.dropout = false;
-  a.bias = {};
   a.kinds[0].attention->kv_heads = kv;
   a.kinds[0].ffn.width = ffn;
   a.kinds[0].ffn.gated = true;
