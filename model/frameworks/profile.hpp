@@ -37,6 +37,8 @@ struct DataParallel {
   bool overlap_gradient = true;           // reduce during the last micro-batch's backward
   bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+  // ZeRO 0 reduces its buckets during the last backward pass; ZeRO-1 all-reduces the whole main gradients after it.
+  bool whole_reduction = false;
   bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
                                           // reduced buffer, by kernels of the compute stream
 };
@@ -90,7 +92,7 @@ struct HostCosts {
   // measured below `slow_below`, for each rank of the group.
   Constant<Seconds> tp_node, slow_hop;
   Constant<BytesPerSecond> slow_below;
-  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO or TP)
+  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
 };
 
 struct MemoryOverheads {

@@ -51,7 +51,7 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer", "unit_copies"});
+                    "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -59,6 +59,7 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gradient", d.overlap_gradient);
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+  take(f, "whole_reduction", d.whole_reduction);
   take(f, "unit_copies", d.unit_copies);
 }
 

@@ -173,7 +173,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient));
+    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
@@ -181,7 +181,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
-  set(Term::fixed, l.zero >= 1 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
                                                  scope.read("t_sharded_update", job.profile->host.sharded_update)
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };

@@ -56,10 +56,12 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   };
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    const Group all{.size = g.shard.size * g.replica.size, .stride = g.shard.stride};
+    if (l.zero == 0 && dp.whole_reduction)
+      return run("t_all_reduce_buckets", Operation::all_reduce,
+                 parameters * scope.read("B_bucket", job.profile->bytes.bucket) * (1 * byte), all);
     const BytesT<K> bytes = parameters * wire_gradient;
-    if (l.zero == 0)
-      return run("t_all_reduce_grad", Operation::all_reduce, bytes,
-                 {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
+    if (l.zero == 0 || (l.zero == 1 && dp.whole_reduction)) return run("t_all_reduce_grad", Operation::all_reduce, bytes, all);
     return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard) +
            run("t_all_reduce_shard", Operation::all_reduce, bytes / g.shard.size, g.replica);
   };
