@@ -2,6 +2,10 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+<<<<<<< HEAD
+=======
+#include <array>
+>>>>>>> main
 #include <cstdint>
 #include <map>
 #include <string>
@@ -82,6 +86,16 @@ struct Overlap {
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
 
+// How tokens reach their experts: a row for every expert through one all-to-all; or once to a node and once to a rank of
+// it, by kernels made for it (deepep2025).
+enum class ExpertExchange : std::uint8_t { all_to_all, two_level };
+inline constexpr std::array<std::string_view, 2> expert_exchange_names{"all-to-all", "two-level"};
+
+// How queries meet keys and values of other ranks under context parallelism: blocks pass around a ring (liu2023ring); all
+// are gathered first; or an all-to-all trades sequence for heads and back (jacobs2023ulysses).
+enum class ContextExchange : std::uint8_t { ring, all_gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> context_exchange_names{"ring", "all-gather", "all-to-all"};
+
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
   Constant<Scalar> launch;            // multiplies the accelerator's launch time: 1 eager, ~0 with graphs
@@ -124,6 +138,8 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  ExpertExchange expert_exchange = ExpertExchange::all_to_all;
+  ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
   Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default

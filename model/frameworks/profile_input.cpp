@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "saved", "elementwise", "low_precision", "overlap", "host", "memory",
-                                        "compute", "moe", "attention", "residuals", "rules", "eras"};
+                                        "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -151,9 +151,15 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
+    if (const auto v = f->find("exchange"))
+      p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
+  }
+  if (const auto f = root.find("context_parallel")) {
+    const Group g(*f, {"exchange"});
+    p.context_exchange = static_cast<ContextExchange>(one_of((*f)["exchange"], context_exchange_names));
   }
   if (const auto f = root.find("residuals")) {
     const Group g(*f, {"step_time", "device_memory"});
