@@ -48,8 +48,9 @@ template <class K>
 struct StepCost {
   SecondsT<K> time{};
   std::array<SecondsT<K>, term_count> terms{};
-  // The slowest stage's passes over all micro-batches, with what communication leaves exposed in them.
-  SecondsT<K> forward{}, backward{};
+  // The slowest stage as a stopwatch sees it: passes over all micro-batches with what communication leaves exposed in
+  // them, and the update with the step's fixed part.
+  SecondsT<K> forward{}, backward{}, update{};
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage

@@ -26,10 +26,10 @@ Figures figures(const Prediction<Plain>& p, MemoryOf of) {
   at(f, Metric::mfu) = double(p.mfu);
   at(f, Metric::allocated) = bytes_of(p, of, [](const Memory& m) { return m.allocated; });
   at(f, Metric::reserved) = bytes_of(p, of, [](const Memory& m) { return m.reserved; });
-  at(f, Metric::static_states) = bytes_of(p, of, [](const Memory& m) { return m.parameters + m.gradients + m.optimizer; });
+  at(f, Metric::static_states) = bytes_of(p, of, [](const Memory& m) { return m.standing; });
   at(f, Metric::forward) = p.step.forward.si();
   at(f, Metric::backward) = p.step.backward.si();
-  at(f, Metric::optimizer) = p.step.terms[static_cast<std::size_t>(Term::optimizer)].si();
+  at(f, Metric::optimizer) = p.step.update.si();
   return f;
 }
 
