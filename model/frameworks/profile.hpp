@@ -2,10 +2,7 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
-<<<<<<< HEAD
-=======
 #include <array>
->>>>>>> main
 #include <cstdint>
 #include <map>
 #include <string>

@@ -1,10 +1,7 @@
 #include "model/step/layer_cost.hpp"
 
-<<<<<<< HEAD
 #include <algorithm>
-=======
 #include "model/collective/expert_exchange.hpp"
->>>>>>> main
 
 namespace napkin {
 

@@ -135,13 +135,8 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
   kv_up.rerun = recompute_mla_up;
   kv_up.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
-<<<<<<< HEAD
   b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
-  ring(b, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
-=======
-  b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
   enter_context(b, heads, b.tokens * heads * key * b.e, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
->>>>>>> main
   b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
