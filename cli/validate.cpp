@@ -21,6 +21,10 @@ struct Options {
   OutputFormat format = OutputFormat::table;
 };
 
+// Shown where the rows differ in it.
+constexpr std::array<std::pair<const char*, const char*>, 4> breakdowns{{
+    {"source", "By source"}, {"family", "By family of model"}, {"task", "By task"}, {"cluster_state", "By state of the cluster"}}};
+
 std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned count) {
   constexpr std::size_t block = 16;
   std::vector<Replay> rows(sources.size());
@@ -32,8 +36,10 @@ std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned 
 
 std::string report(const std::vector<Replay>& rows, const Summary& s, const Options& o) {
   std::vector<Table> tables{worst_table(rows, o.worst), worst_memory_table(rows, o.worst), metric_table(s),
-                            class_table("By framework, hardware and precision", "class", s.by_class)};
-  if (s.by_source.size() > 1) tables.push_back(class_table("By source", "source", s.by_source));
+                            class_table("By framework, hardware and precision", "class", by(s, "class"))};
+  for (const auto& [dimension, title] : breakdowns)
+    if (by(s, dimension).size() > 1) tables.push_back(class_table(title, dimension, by(s, dimension)));
+  tables.push_back(kind_table(s));
   tables.push_back(residual_table(s));
   tables.push_back(fit_table(s));
   tables.push_back(group_table(s, o.worst));

@@ -64,7 +64,7 @@ Table metric_table(const Summary& s) {
 Table class_table(const std::string& title, const std::string& column, const std::map<std::string, ClassSummary>& classes) {
   Table t;
   t.title = title;
-  t.columns = {{column, false}, {"rows"}, {"refused"}, {"timed"}, {"median"}, {"p90"}, {"bias"}, {"memory", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
+  t.columns = {{column, false}, {"rows"}, {"refused"}, {"timed"}, {"median"}, {"p90"}, {"bias"}, {"per doubling"}, {"memory", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
   std::vector<const std::pair<const std::string, ClassSummary>*> order;
   for (const auto& entry : classes) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.rows > b->second.rows; });
@@ -72,6 +72,7 @@ Table class_table(const std::string& title, const std::string& column, const std
     const ClassSummary& c = entry->second;
     std::vector<std::string> cells{entry->first.empty() ? "(not named)" : entry->first, whole(c.rows), whole(c.refused)};
     append(cells, of(c, Metric::step_time));
+    cells.push_back(c.per_doubling ? fmt::format("{:+.1f}", 100 * *c.per_doubling) : std::string());
     const Metric memory = memory_metric(c);
     if (of(c, memory).n > 0) {
       cells.emplace_back(metric_names[static_cast<std::size_t>(memory)]);
@@ -79,6 +80,19 @@ Table class_table(const std::string& title, const std::string& column, const std
     }
     t.rows.push_back(std::move(cells));
   }
+  return t;
+}
+
+Table kind_table(const Summary& s) {
+  Table t;
+  t.title = "By kind of record (runs by their step, everything else by its own time)";
+  t.columns = {{"kind", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
+  for (const auto& [kind, e] : s.by_kind) {
+    std::vector<std::string> cells{kind};
+    append(cells, e);
+    t.rows.push_back(std::move(cells));
+  }
+  if (s.by_kind.size() == 1 && s.by_kind.begin()->first == "run") t.rows.clear();
   return t;
 }
 
@@ -165,7 +179,7 @@ Table residual_table(const Summary& s) {
   t.title = "What would explain the residual: one term of the step scaled by one constant, per class";
   t.columns = {{"class", false}, {"timed"}, {"median now"}, {"term", false}, {"scaled by"}, {"median then"}, {"next best", false}};
   std::vector<const std::pair<const std::string, ClassSummary>*> order;
-  for (const auto& entry : s.by_class)
+  for (const auto& entry : by(s, "class"))
     if (!entry.second.explained.empty()) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return of(a->second, Metric::step_time).median_abs > of(b->second, Metric::step_time).median_abs;

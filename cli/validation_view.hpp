@@ -15,6 +15,8 @@ namespace napkin::cli {
 // Errors by class, most rows first: framework, hardware, precision.
 [[nodiscard]] Table class_table(const std::string& title, const std::string& column,
                                 const std::map<std::string, validation::ClassSummary>& classes);
+// Kernels, collectives and layers.
+[[nodiscard]] Table kind_table(const validation::Summary& s);
 // Verdict against what happened.
 [[nodiscard]] Table fit_table(const validation::Summary& s);
 // Rankings of layouts, greatest regret first.

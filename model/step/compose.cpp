@@ -128,8 +128,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   }
   set(Term::optimizer, s.dp->optimizer);
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
-  step.forward = m * slowest.forward + (l.zero >= 3 ? SecondsT<K>{} : term(Term::param_gather));
-  step.backward = m * slowest.backward + (l.zero >= 2 ? SecondsT<K>{} : term(Term::dp_comm));
+  step.phases = {.forward = m * slowest.forward + (l.zero >= 3 ? SecondsT<K>{} : term(Term::param_gather)),
+                 .backward = m * slowest.backward + (l.zero >= 2 ? SecondsT<K>{} : term(Term::dp_comm)),
+                 .optimizer = term(Term::optimizer)};
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/run/run_input.hpp"
+#include "model/validation/part_input.hpp"
 
 namespace napkin::validation {
 namespace {
@@ -95,12 +96,15 @@ void replay_run(const Field& record, Replay& r) {
 
 std::vector<SourceText> split_lines(const std::string& text, const std::string& name) {
   std::vector<SourceText> out;
+  std::string device;
   std::size_t line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) end = text.size();
     std::string one = text.substr(begin, end - begin);
-    if (one.find_first_not_of(" \t\r") != std::string::npos) out.push_back({std::move(one), name, line});
+    // The header of a file of measurements: what the lines below it ran on.
+    if (one.find("\"device\"") != std::string::npos && is_device_header(one, name, line)) device = std::move(one);
+    else if (one.find_first_not_of(" \t\r") != std::string::npos) out.push_back({std::move(one), name, line, device});
     begin = end + 1;
   }
   return out;
@@ -125,7 +129,8 @@ Replay replay(const SourceText& source) {
     if (!record.is(Field::Type::object)) record.fail("is not a record; write one JSON object");
     r.run = describe_record(record);
     r.run.place = place;
-    replay_run(record, r);
+    if (is_part(record)) replay_part(record, source.device, r);
+    else replay_run(record, r);
   } catch (const std::exception& e) {
     r.refused = without_place(one_line(e.what()), place);
     if (r.refused.empty()) r.refused = "cannot be predicted";

@@ -14,6 +14,7 @@ namespace napkin::validation {
 struct SourceText {
   std::string text, file;
   std::size_t line = 1;
+  std::string device = {};  // the header record above it: {"kind": "device", "name": ...}
 };
 
 // JSON lines (blank lines skipped), or one JSON object or array in a *.json file. InputError when a file cannot be read.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <stdexcept>
 
 namespace napkin::validation {
 namespace {
@@ -55,6 +56,14 @@ ClassSummary summarise_class(const Rows& rows) {
   for (std::size_t i = 0; i < metric_count; ++i) s.metrics[i] = summarise(errors[i]);
   s.allocated_by_rank = summarise(by_rank);
   s.explained = explain(rows);
+  std::vector<double> doublings, drift;
+  for (const Replay* r : rows)
+    if (const auto& e = at(r->error, Metric::step_time)) {
+      doublings.push_back(std::log2(r->run.gpus));
+      drift.push_back(*e);
+    }
+  constexpr std::size_t fewest = 3;
+  if (drift.size() >= fewest) s.per_doubling = slope(doublings, drift);
   return s;
 }
 
@@ -159,6 +168,27 @@ std::string reason_class(const std::string& reason) {
   return out;
 }
 
+const std::vector<Dimension>& dimensions() {
+  static const std::vector<Dimension> known{
+      {"framework", [](const Replay& r) { return r.run.framework; }},
+      {"hardware", [](const Replay& r) { return r.run.hardware; }},
+      {"precision", [](const Replay& r) { return r.run.precision; }},
+      {"task", [](const Replay& r) { return r.run.task; }},
+      {"family", [](const Replay& r) { return r.run.family; }},
+      {"cluster_state", [](const Replay& r) { return r.run.cluster_state; }},
+      {"source", [](const Replay& r) { return r.run.source; }},
+      {"class", [](const Replay& r) { return class_of(r.run); }},
+  };
+  return known;
+}
+
+const std::map<std::string, ClassSummary>& by(const Summary& s, std::string_view dimension) {
+  const auto& known = dimensions();
+  const auto at = std::find_if(known.begin(), known.end(), [&](const Dimension& d) { return d.name == dimension; });
+  if (at == known.end()) throw std::logic_error("runs are not broken down by " + std::string(dimension));
+  return s.by[static_cast<std::size_t>(at - known.begin())];
+}
+
 std::string class_of(const Description& d) { return d.framework + " / " + d.hardware + " / " + d.precision; }
 
 Summary summarise(const std::vector<Replay>& rows) {
@@ -170,15 +200,18 @@ Summary summarise(const std::vector<Replay>& rows) {
       ++s.refused;
       ++s.reasons[reason_class(r.refused)];
     }
-    (r.run.suspect ? suspect : kept).push_back(&r);
+    if (r.run.kind == "run") (r.run.suspect ? suspect : kept).push_back(&r);
   }
   s.all = summarise_class(kept);
   s.suspect = summarise_class(suspect);
-  s.by_framework = classes(kept, [](const Replay& r) { return r.run.framework; });
-  s.by_hardware = classes(kept, [](const Replay& r) { return r.run.hardware; });
-  s.by_precision = classes(kept, [](const Replay& r) { return r.run.precision; });
-  s.by_source = classes(kept, [](const Replay& r) { return r.run.source; });
-  s.by_class = classes(kept, [](const Replay& r) { return class_of(r.run); });
+  for (const Dimension& d : dimensions()) s.by.push_back(classes(kept, d.value));
+  std::map<std::string, std::vector<double>> times;
+  for (const Replay& r : rows) {
+    if (r.run.suspect) continue;
+    if (const auto& e = at(r.error, Metric::step_time)) times[r.run.kind].push_back(*e);
+    for (const PartTime& part : r.parts) times[r.run.kind].push_back(part.error());
+  }
+  for (const auto& [kind, errors] : times) s.by_kind[kind] = summarise(errors);
   s.fit = summarise_fit(kept);
   s.groups = summarise_groups(kept);
   return s;
