@@ -15,6 +15,7 @@ bool predicted(const Replay& r) { return r.refused.empty(); }
 // L1: Σ|(Tᵢ + (c − 1)tᵢ)/mᵢ − 1| is least where c is the median of (mᵢ − Tᵢ)/tᵢ + 1 weighted by tᵢ/mᵢ.
 std::vector<TermScale> explain(const Rows& rows) {
   constexpr std::size_t fewest = 3, shown = 3;
+  constexpr double most_scale = 4;  // a term that would have to grow more is no explanation
   std::vector<TermScale> scales;
   std::size_t timed = 0;
   for (const Replay* r : rows) timed += at(r->error, Metric::step_time).has_value();
@@ -27,7 +28,7 @@ std::vector<TermScale> explain(const Rows& rows) {
       breaks.emplace_back(1 + (measured - whole) / r->terms[t], r->terms[t] / measured);
     }
     if (breaks.size() < fewest) continue;
-    const double scale = std::max(0.0, weighted_median(breaks));
+    const double scale = std::clamp(weighted_median(breaks), 0.0, most_scale);
     std::vector<double> left;
     for (const Replay* r : rows) {
       if (!at(r->error, Metric::step_time)) continue;
@@ -63,7 +64,8 @@ ClassSummary summarise_class(const Rows& rows) {
       drift.push_back(*e);
     }
   constexpr std::size_t fewest = 3;
-  if (drift.size() >= fewest) s.per_doubling = slope(doublings, drift);
+  const auto [least, most] = std::minmax_element(doublings.begin(), doublings.end());
+  if (drift.size() >= fewest && *most - *least >= 1) s.per_doubling = slope(doublings, drift);
   return s;
 }
 

@@ -13,7 +13,7 @@ namespace napkin::validation {
 // Scaling one term of the step by a constant: what is left of the error.
 struct TermScale {
   Term term{};
-  double scale = 1;        // ≥ 0; minimises Σ|error| over the class
+  double scale = 1;        // 0 to 4; minimises Σ|error| over the class
   double median_abs = 0;   // of |error| with the term scaled
 };
 
@@ -21,7 +21,7 @@ struct ClassSummary {
   std::size_t rows = 0, refused = 0;
   std::array<ErrorSummary, metric_count> metrics{};
   ErrorSummary allocated_by_rank;
-  std::optional<double> per_doubling;  // slope of the step-time error over log2(GPUs); needs 3 rows and 2 sizes
+  std::optional<double> per_doubling;  // slope of the step-time error over log2(GPUs); needs 3 rows over a doubling or more
   std::vector<TermScale> explained;  // the terms whose scaling leaves least, best first; empty below 3 timed rows
 };
 
