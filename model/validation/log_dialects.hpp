@@ -1,8 +1,8 @@
 // What the log formats have in common, and one reader for each.
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +12,8 @@ namespace napkin::validation {
 
 // What a reader has found so far.
 struct LogDraft {
-  nlohmann::ordered_json record = nlohmann::ordered_json::object();
+  std::string record;                  // JSON object: members of a run record
+  bool first_stage = false;            // the memory printed is that of the first pipeline stage
   std::vector<double> step_seconds;    // of each step line, in order
   std::vector<double> tokens_per_gpu;  // tokens/s and accelerator of each step line, where printed instead
   double allocated_gib = 0, reserved_gib = 0;  // largest printed
@@ -41,8 +42,6 @@ class LogArguments {
   [[nodiscard]] std::optional<double> number(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const;                     // True, true
   [[nodiscard]] bool empty() const { return values_.empty(); }
-  // record[key] = whole(name), where there is one.
-  void put(nlohmann::ordered_json& record, const char* key, std::string_view name) const;
 };
 // "  hidden_size ............ 4096" lines.
 [[nodiscard]] LogArguments dotted_arguments(const LogLines& lines);

@@ -1,6 +1,7 @@
 // One reader a framework. Formats as the programs print them; a member that a version does not print stays absent.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "hardware/hardware_input.hpp"
 #include "model/validation/log_dialects.hpp"
@@ -13,6 +14,10 @@ constexpr double mib_per_gib = 1024;
 
 void largest(std::optional<double> v, double scale, double& into) {
   if (v) into = std::max(into, *v * scale);
+}
+// j[key] = the whole number called `name`, where there is one.
+void put(const LogArguments& a, Json& j, const char* key, std::string_view name) {
+  if (const auto v = a.whole(name)) j[key] = *v;
 }
 void put_text(Json& j, const char* key, const std::string& v) {
   if (!v.empty()) j[key] = v;
@@ -34,23 +39,23 @@ std::string catalog_hardware(std::string device) {
 // Megatron-LM: " name ........ value" and "iteration 10/ 100 | ... elapsed time per iteration (ms): 4120.5 | ...".
 void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
   const LogArguments a = dotted_arguments(lines);
-  Json& r = d.record;
+  Json r = Json::object();
   Json model, layout;
-  a.put(r, "gpus", "world_size");
-  a.put(r, "seq_len", "seq_length");
-  a.put(r, "global_batch", "global_batch_size");
-  a.put(r, "micro_batch", "micro_batch_size");
-  a.put(model, "layers", "num_layers");
-  a.put(model, "hidden", "hidden_size");
-  a.put(model, "heads", "num_attention_heads");
-  a.put(model, a.flag("group_query_attention") ? "kv_heads" : "heads", a.flag("group_query_attention") ? "num_query_groups" : "num_attention_heads");
-  a.put(model, "head_dim", "kv_channels");
-  a.put(model, "ffn", "ffn_hidden_size");
+  put(a, r, "gpus", "world_size");
+  put(a, r, "seq_len", "seq_length");
+  put(a, r, "global_batch", "global_batch_size");
+  put(a, r, "micro_batch", "micro_batch_size");
+  put(a, model, "layers", "num_layers");
+  put(a, model, "hidden", "hidden_size");
+  put(a, model, "heads", "num_attention_heads");
+  put(a, model, a.flag("group_query_attention") ? "kv_heads" : "heads", a.flag("group_query_attention") ? "num_query_groups" : "num_attention_heads");
+  put(a, model, "head_dim", "kv_channels");
+  put(a, model, "ffn", "ffn_hidden_size");
   if (!model.empty()) {
     model["name"] = "log";
     model["gated"] = a.flag("swiglu");
     model["tied_embeddings"] = !a.flag("untie_embeddings_and_output_weights");
-    a.put(model, "vocab", a.whole("padded_vocab_size") ? "padded_vocab_size" : "vocab_size");
+    put(a, model, "vocab", a.whole("padded_vocab_size") ? "padded_vocab_size" : "vocab_size");
     const std::string position = a.text("position_embedding_type"), norm = a.text("normalization");
     if (position == "rope" || position == "none") model["position"] = position;
     if (position == "learned_absolute") model["position"] = "learned";
@@ -58,12 +63,12 @@ void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
     if (!a.text("add_bias_linear").empty()) model["bias"] = a.flag("add_bias_linear");
     if (a.whole("num_experts")) {
       Json& moe = model["moe"];
-      a.put(moe, "experts", "num_experts");
-      a.put(moe, "top_k", "moe_router_topk");
-      a.put(moe, "ffn", a.whole("moe_ffn_hidden_size") ? "moe_ffn_hidden_size" : "ffn_hidden_size");
+      put(a, moe, "experts", "num_experts");
+      put(a, moe, "top_k", "moe_router_topk");
+      put(a, moe, "ffn", a.whole("moe_ffn_hidden_size") ? "moe_ffn_hidden_size" : "ffn_hidden_size");
       if (a.whole("moe_shared_expert_intermediate_size")) {
         moe["shared_experts"] = 1;
-        a.put(moe, "shared_ffn", "moe_shared_expert_intermediate_size");
+        put(a, moe, "shared_ffn", "moe_shared_expert_intermediate_size");
       }
     }
     r["model"] = model;
@@ -72,7 +77,7 @@ void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
            {"tp", "tensor_model_parallel_size"}, {"cp", "context_parallel_size"}, {"ep", "expert_model_parallel_size"},
            {"etp", "expert_tensor_parallel_size"}, {"pp", "pipeline_model_parallel_size"},
            {"vpp", "virtual_pipeline_model_parallel_size"}, {"dp", "data_parallel_size"}})
-    a.put(layout, key, name);
+    put(a, layout, key, name);
   if (!a.whole("num_experts")) layout.erase("etp");
   if (!a.text("sequence_parallel").empty()) layout["sp"] = a.flag("sequence_parallel");
   if (!a.text("use_distributed_optimizer").empty()) layout["zero"] = a.flag("use_distributed_optimizer") ? 1 : 0;
@@ -84,7 +89,7 @@ void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
   else if (a.flag("fp16")) r["precision"] = "fp16";
   if (!a.empty()) r["recompute"] = a.text("recompute_granularity").empty() ? "none" : a.text("recompute_granularity");
   if (!a.text("accumulate_allreduce_grads_in_fp32").empty()) r["grad_accumulation_fp32"] = a.flag("accumulate_allreduce_grads_in_fp32");
-  r["measured"]["memory_of"] = "first_stage";
+  d.first_stage = true;
   for (const std::string& line : lines) {
     if (const auto ms = number_behind(line, "elapsed time per iteration (ms)")) d.step_seconds.push_back(*ms * 1e-3);
     if (line.find("[Rank 0]") != std::string::npos) {
@@ -92,6 +97,7 @@ void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
       largest(number_behind(line, "max reserved"), 1 / mib_per_gib, d.reserved_gib);
     }
   }
+  d.record = r.dump();
 }
 
 // The JSON object that starts at the first '{' behind `key`, over as many lines as it takes.
@@ -119,7 +125,7 @@ Json object_behind(const LogLines& lines, std::string_view key) {
 
 // TorchTitan: "Running with args: {...}", "...ModelArgs(dim=4096, ...)", "step: 10  loss: ...  memory: 57.83GiB(73.1%)  tps: 5,745 ...".
 void read_titan(const LogLines& lines, LogDraft& d) {
-  Json& r = d.record;
+  Json r = Json::object();
   const Json args = object_behind(lines, "Running with args:");
   const auto setting = [&](std::initializer_list<const char*> sections, std::initializer_list<const char*> keys) -> Json {
     for (const char* section : sections)
@@ -174,10 +180,10 @@ void read_titan(const LogLines& lines, LogDraft& d) {
   const LogArguments a = assigned_arguments(lines, "  loss:");
   if (const auto dim = a.whole("dim")) {
     Json model{{"name", "log"}, {"hidden", *dim}};
-    a.put(model, "layers", "n_layers");
-    a.put(model, "heads", "n_heads");
-    a.put(model, "kv_heads", a.whole("n_kv_heads") ? "n_kv_heads" : "n_heads");
-    a.put(model, "vocab", "vocab_size");
+    put(a, model, "layers", "n_layers");
+    put(a, model, "heads", "n_heads");
+    put(a, model, "kv_heads", a.whole("n_kv_heads") ? "n_kv_heads" : "n_heads");
+    put(a, model, "vocab", "vocab_size");
     // 2/3 of 4·dim, times the multiplier, rounded up to a multiple.
     double ffn = std::floor(2.0 * 4 * static_cast<double>(*dim) / 3);
     if (const auto m = a.number("ffn_dim_multiplier")) ffn = std::floor(*m * ffn);
@@ -197,28 +203,29 @@ void read_titan(const LogLines& lines, LogDraft& d) {
       largest(number_behind(line, "memory:"), 1, d.reserved_gib);
     }
   }
+  d.record = r.dump();
 }
 
 // nanotron: "Config(...)" with name=value, "iteration: 5 / 100 | ... | elapsed_time_per_iteration_ms: 1.2K | ...".
 void read_assigned_iterations(const LogLines& lines, LogDraft& d) {
   const LogArguments a = assigned_arguments(lines, "elapsed_time_per_iteration_ms");
-  Json& r = d.record;
+  Json r = Json::object();
   if (a.whole("hidden_size")) {
     Json model{{"name", "log"}};
-    a.put(model, "layers", "num_hidden_layers");
-    a.put(model, "hidden", "hidden_size");
-    a.put(model, "heads", "num_attention_heads");
-    a.put(model, "kv_heads", a.whole("num_key_value_heads") ? "num_key_value_heads" : "num_attention_heads");
-    a.put(model, "ffn", "intermediate_size");
-    a.put(model, "vocab", "vocab_size");
+    put(a, model, "layers", "num_hidden_layers");
+    put(a, model, "hidden", "hidden_size");
+    put(a, model, "heads", "num_attention_heads");
+    put(a, model, "kv_heads", a.whole("num_key_value_heads") ? "num_key_value_heads" : "num_attention_heads");
+    put(a, model, "ffn", "intermediate_size");
+    put(a, model, "vocab", "vocab_size");
     model["gated"] = true;
     model["tied_embeddings"] = a.flag("tie_word_embeddings");
     r["model"] = model;
   }
-  a.put(r, "seq_len", "sequence_length");
-  a.put(r, "micro_batch", "micro_batch_size");
+  put(a, r, "seq_len", "sequence_length");
+  put(a, r, "micro_batch", "micro_batch_size");
   Json layout;
-  for (const char* key : {"tp", "pp", "dp"}) a.put(layout, key, key);
+  for (const char* key : {"tp", "pp", "dp"}) put(a, layout, key, key);
   if (const auto zero = a.whole("zero_stage")) layout["zero"] = *zero;
   if (!a.text("tp_mode").empty()) layout["sp"] = a.text("tp_mode").find("REDUCE_SCATTER") != std::string::npos;
   if (layout.contains("tp") && layout.contains("pp") && layout.contains("dp"))
@@ -227,22 +234,23 @@ void read_assigned_iterations(const LogLines& lines, LogDraft& d) {
   r["precision"] = a.text("dtype").find("float16") != std::string::npos && a.text("dtype").find("bfloat16") == std::string::npos ? "fp16" : "bf16";
   r["recompute"] = a.flag("recompute_layer") ? "full" : "none";
   if (!a.text("accumulate_grad_in_fp32").empty()) r["grad_accumulation_fp32"] = a.flag("accumulate_grad_in_fp32");
-  r["measured"]["memory_of"] = "first_stage";
+  d.first_stage = true;
   for (const std::string& line : lines) {
     if (const auto ms = number_behind(line, "elapsed_time_per_iteration_ms")) d.step_seconds.push_back(*ms * 1e-3);
     if (const auto batch = number_behind(line, "global_batch_size")) r["global_batch"] = static_cast<std::int64_t>(*batch);
     largest(number_behind(line, "Peak allocated"), 1 / mib_per_gib, d.allocated_gib);
     largest(number_behind(line, "Peak reserved"), 1 / mib_per_gib, d.reserved_gib);
   }
+  d.record = r.dump();
 }
 
 // DeepSpeed: "[config.py:...:print]   train_batch_size ...... 256", "..., CurrSamplesPerSec=52.2, ..., MaxMemAllocated=45.6GB".
 void read_samples_per_second(const LogLines& lines, LogDraft& d) {
   const LogArguments a = dotted_arguments(lines);
-  Json& r = d.record;
-  a.put(r, "gpus", "world_size");
-  a.put(r, "global_batch", "train_batch_size");
-  a.put(r, "micro_batch", "train_micro_batch_size_per_gpu");
+  Json r = Json::object();
+  put(a, r, "gpus", "world_size");
+  put(a, r, "global_batch", "train_batch_size");
+  put(a, r, "micro_batch", "train_micro_batch_size_per_gpu");
   for (const std::string& line : lines)
     if (const auto v = number_behind(line, "train_micro_batch_size_per_gpu ")) r["micro_batch"] = static_cast<std::int64_t>(*v);
   if (const auto zero = a.whole("zero_optimization_stage")) r["layout"]["zero"] = *zero;
@@ -254,12 +262,13 @@ void read_samples_per_second(const LogLines& lines, LogDraft& d) {
     if (const auto rate = number_behind(line, "CurrSamplesPerSec"); rate && *rate > 0 && batch > 0) d.step_seconds.push_back(batch / *rate);
     largest(number_behind(line, "MaxMemAllocated"), 1, d.allocated_gib);
   }
+  d.record = r.dump();
 }
 
 // MaxText: "Config param base_emb_dim: 4096", "completed step: 5, seconds: 4.302, TFLOP/s/device: 390.1, ...".
 void read_completed_steps(const LogLines& lines, LogDraft& d) {
   const LogArguments a = prefixed_arguments(lines, "Config param ");
-  Json& r = d.record;
+  Json r = Json::object();
   double devices = 0;
   for (const std::string& line : lines) {
     largest(number_behind(line, "Num_devices"), 1, devices);
@@ -268,22 +277,22 @@ void read_completed_steps(const LogLines& lines, LogDraft& d) {
   }
   if (const auto hidden = a.whole("base_emb_dim")) {
     Json model{{"name", "log"}, {"hidden", *hidden}};
-    a.put(model, "layers", "base_num_decoder_layers");
-    a.put(model, "heads", "base_num_query_heads");
-    a.put(model, "kv_heads", "base_num_kv_heads");
-    a.put(model, "head_dim", "head_dim");
-    a.put(model, "ffn", "base_mlp_dim");
-    a.put(model, "vocab", "vocab_size");
+    put(a, model, "layers", "base_num_decoder_layers");
+    put(a, model, "heads", "base_num_query_heads");
+    put(a, model, "kv_heads", "base_num_kv_heads");
+    put(a, model, "head_dim", "head_dim");
+    put(a, model, "ffn", "base_mlp_dim");
+    put(a, model, "vocab", "vocab_size");
     model["gated"] = a.text("mlp_activations").find("linear") != std::string::npos;
     model["tied_embeddings"] = a.flag("logits_via_embedding");
     if (a.whole("num_experts").value_or(1) > 1) {
-      a.put(model["moe"], "experts", "num_experts");
-      a.put(model["moe"], "top_k", "num_experts_per_tok");
-      a.put(model["moe"], "ffn", "base_mlp_dim");
+      put(a, model["moe"], "experts", "num_experts");
+      put(a, model["moe"], "top_k", "num_experts_per_tok");
+      put(a, model["moe"], "ffn", "base_mlp_dim");
     }
     r["model"] = model;
   }
-  a.put(r, "seq_len", "max_target_length");
+  put(a, r, "seq_len", "max_target_length");
   const auto axis = [&](const std::string& name) {
     return a.whole("ici_" + name + "_parallelism").value_or(1) * a.whole("dcn_" + name + "_parallelism").value_or(1);
   };
@@ -303,6 +312,7 @@ void read_completed_steps(const LogLines& lines, LogDraft& d) {
   r["recompute"] = remat == "full" ? "full" : remat.empty() || remat == "none" ? "none" : "selective";
   if (remat == "minimal" || remat.starts_with("save")) d.notes.push_back("remat_policy " + remat + " is taken as selective recomputation");
   r["precision"] = quantization.find("fp8") != std::string::npos ? "fp8" : "bf16";
+  d.record = r.dump();
 }
 
 }  // namespace

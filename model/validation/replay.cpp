@@ -82,6 +82,8 @@ void derive(Measurement& m, const Job& job, const Prediction<Plain>& p) {
 void compare(Replay& r, const Run& run, const Prediction<Plain>& p) {
   derive(r.measured, run.job, p);
   r.run.family = family_of(*run.model);
+  r.run.hardware = run.hardware->accelerator.name;
+  r.run.precision = run.job.precision.name;
   r.run.gpus = static_cast<double>(run.job.gpus);
   r.predicted = figures(p, r.measured.memory_of);
   r.layout = describe(run.layout);

@@ -65,7 +65,8 @@ ClassSummary summarise_class(const Rows& rows) {
     }
   constexpr std::size_t fewest = 3;
   const auto [least, most] = std::minmax_element(doublings.begin(), doublings.end());
-  if (drift.size() >= fewest && *most - *least >= 1) s.per_doubling = slope(doublings, drift);
+  constexpr double doublings_needed = 2;
+  if (drift.size() >= fewest && *most - *least >= doublings_needed) s.per_doubling = slope(doublings, drift);
   return s;
 }
 

@@ -21,7 +21,7 @@ struct ClassSummary {
   std::size_t rows = 0, refused = 0;
   std::array<ErrorSummary, metric_count> metrics{};
   ErrorSummary allocated_by_rank;
-  std::optional<double> per_doubling;  // slope of the step-time error over log2(GPUs); needs 3 rows over a doubling or more
+  std::optional<double> per_doubling;  // slope of the step-time error over log2(GPUs); needs 3 rows over a factor of four
   std::vector<TermScale> explained;  // the terms whose scaling leaves least, best first; empty below 3 timed rows
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "model/input_error.hpp"
 #include "model/validation/log_dialects.hpp"
@@ -76,10 +77,6 @@ bool LogArguments::flag(std::string_view name) const {
   const std::string s = text(name);
   return s == "True" || s == "true";
 }
-void LogArguments::put(nlohmann::ordered_json& record, const char* key, std::string_view name) const {
-  if (const auto v = whole(name)) record[key] = *v;
-}
-
 LogArguments dotted_arguments(const LogLines& lines) {
   LogArguments a;
   for (const std::string& line : lines) {
@@ -126,11 +123,13 @@ LogRun read_log(std::string_view text, const std::string& name) {
     const auto has = [&](const std::string& line) { return line.find(dialect.step_line) != std::string::npos; };
     if (std::none_of(lines.begin(), lines.end(), has)) continue;
     LogDraft draft;
-    draft.record["framework"] = dialect.framework;
     dialect.read(lines, draft);
     LogRun run;
-    auto& measured = draft.record["measured"];
+    nlohmann::ordered_json record{{"framework", dialect.framework}};
+    record.update(nlohmann::ordered_json::parse(draft.record));
+    auto& measured = record["measured"];
     measured["oom"] = false;
+    if (draft.first_stage) measured["memory_of"] = "first_stage";
     const auto time = settled(draft.step_seconds), rate = settled(draft.tokens_per_gpu);
     run.steps = std::max(draft.step_seconds.size(), draft.tokens_per_gpu.size());
     if (!time.empty()) measured["step_time_s"] = percentile(time, 0.5);
@@ -139,7 +138,7 @@ LogRun read_log(std::string_view text, const std::string& name) {
     if (draft.reserved_gib > 0) measured["reserved_gib"] = draft.reserved_gib;
     run.notes = std::move(draft.notes);
     run.notes.push_back(fmt::format("{} step lines, the median of the last {} is measured", run.steps, std::max(time.size(), rate.size())));
-    run.record = draft.record.dump();
+    run.record = record.dump();
     return run;
   }
   throw InputError(name + ": has no step line of a log that is known (Megatron-LM, TorchTitan, nanotron, DeepSpeed, MaxText)");
