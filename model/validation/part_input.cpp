@@ -109,8 +109,13 @@ void replay_moe_layer(const Field& record, Replay& r) {
   if (!precision) record["precision"].fail("\"" + recipe + "\" is not a precision that is known");
   r.run.precision = recipe;
   r.run.framework = profile.name;
-  const Job job{.model = &a, .hardware = &h, .profile = &profile, .precision = *precision, .gpus = count(record, "gpus"),
-                .sequence = count(m, "seq"), .batch = count(record, "gpus")};
+  Job job;
+  job.model = &a;
+  job.hardware = &h;
+  job.profile = &profile;
+  job.precision = *precision;
+  job.gpus = job.batch = count(record, "gpus");
+  job.sequence = count(m, "seq");
   const LayerKey key{.tp = count(record, "tp"), .ep = count(record, "ep"), .micro_batch = count(m, "mbs")};
   const auto cost = layer_cost(Scope<Plain>(), job, key, kind);
   r.parts.push_back({"forward", positive(record["forward_ms"]) * 1e-3, cost.forward.total().si()});
