@@ -198,9 +198,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
   const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
-  step.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none));
-  step.backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm)));
-  step.update = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather));
+  step.phases = {.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none)),
+                 .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
+                 .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
