@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "hardware/constants.hpp"
 #include "hardware/hardware_input.hpp"
 #include "model/text.hpp"
 
@@ -16,59 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int bad_input = 2;
-
-// Calls f(path, constant) for every constant of a machine; the path is that of the JSON output.
-template <class F>
-void for_each_constant(const Hardware& h, F f) {
-  const auto& a = h.accelerator;
-  const auto maybe = [&](const std::string& path, const auto& constant) {
-    if (constant) f(path, *constant);
-  };
-  for (std::size_t i = 0; i < number_format_count; ++i) maybe(fmt::format("/peak/{}", format_names[i]), a.peak[i]);
-  f("/memory/capacity", a.capacity);
-  f("/memory/bandwidth", a.memory_bandwidth);
-  f("/chip/units", a.units);
-  maybe("/chip/l2", a.l2);
-  maybe("/chip/clock", a.clock);
-  maybe("/chip/power", a.power);
-  maybe("/price/per_hour", a.price_per_hour);
-  f("/host/bandwidth", a.host_bandwidth);
-  f("/host/launch", a.launch);
-  for (std::size_t i = 0; i < number_format_count; ++i) {
-    if (!a.gemm.rate[i]) continue;
-    maybe(fmt::format("/kernels/gemm/sustained/{}", format_names[i]), a.gemm.rate[i]->sustained);
-    maybe(fmt::format("/kernels/gemm/burst/{}", format_names[i]), a.gemm.rate[i]->burst);
-  }
-  f("/kernels/gemm/floor", a.gemm.floor);
-  f("/kernels/gemm/wave", a.gemm.wave);
-  f("/kernels/gemm/split", a.gemm.split);
-  f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
-  for (const auto& [name, kernel] : a.attention) {
-    const auto at = "/kernels/attention/" + name;
-    for (const auto& [dim, rate] : kernel.by_head_dim) {
-      f(fmt::format("{}/forward/{}", at, dim), rate.forward);
-      f(fmt::format("{}/backward/{}", at, dim), rate.backward);
-    }
-    f(at + "/half_keys", kernel.half_keys);
-    f(at + "/half_keys_backward", kernel.half_keys_backward);
-    f(at + "/block", kernel.block);
-    f(at + "/sustained", kernel.sustained);
-    f(at + "/floor", kernel.floor);
-  }
-  f("/kernels/elementwise/memory_fraction", a.elementwise.memory_fraction);
-  f("/kernels/elementwise/floor", a.elementwise.floor);
-  for (std::size_t i = 0; i < traffic_count; ++i)
-    maybe(fmt::format("/kernels/elementwise/by_traffic/{}", traffic_names[i]), a.elementwise.by_traffic[i]);
-  for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
-    const auto& t = h.network.tiers[i];
-    const auto at = fmt::format("/network/tiers/{}/", i);
-    f(at + "bandwidth", t.bandwidth);
-    f(at + "efficiency", t.efficiency);
-    f(at + "latency", t.latency);
-    maybe(at + "oversubscription", t.oversubscription);
-    maybe(at + "nics", t.nics);
-  }
-}
 
 template <class Q>
 Json to_json(const Constant<Q>& c) {
@@ -97,7 +45,11 @@ Json to_json(const Hardware& h) {
     }
     out["network"]["tiers"].push_back(std::move(tier));
   }
-  for_each_constant(h, [&](const std::string& path, const auto& c) { out[Json::json_pointer(path)] = to_json(c); });
+  for_each_constant(h, [&](const std::string& path, const auto& c) {
+    Json* at = &out;
+    for (const auto& key : path_keys(path)) at = at->is_array() ? &(*at)[std::stoul(key)] : &(*at)[key];
+    *at = to_json(c);
+  });
   auto& gemm = out["kernels"]["gemm"];
   gemm["tiles"] = h.accelerator.gemm.tiles;
   gemm["k_step"] = h.accelerator.gemm.k_step;
