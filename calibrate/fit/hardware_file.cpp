@@ -21,7 +21,11 @@ Json value(Scalar v) {
   if (v.si() == std::floor(v.si()) && std::abs(v.si()) < 0x1p53) return static_cast<std::int64_t>(v.si());
   return v.si();
 }
-Json value(Bytes v) { return text(v.si(), "B"); }
+Json value(Bytes v) {
+  char out[64];
+  std::snprintf(out, sizeof out, "%.0f B", v.si());
+  return out;
+}
 Json value(Seconds v) { return text(v.si() / us.si(), "us"); }
 Json value(BytesPerSecond v) { return text(v.si() / 1e9, "GB/s"); }
 Json value(FlopsPerSecond v) { return text(v.si() / TFLOP.si(), "TFLOP/s"); }

@@ -227,7 +227,7 @@ class Kineto {
       line["t_min"] = percentile(times, 0);
       // A collective's kernel also waits for the slowest rank: the shortest one waited least.
       if (collective_operation(line["kind"].get<std::string>())) line["t_s"] = line["t_min"];
-      line["n"] = times.size();
+      line["iters"] = times.size();
       out_.sample(line);
     }
   }
@@ -269,7 +269,7 @@ void import_nsys(std::string_view text, const std::string& name, const ImportOpt
     if (!read.detail.empty()) row["detail"] = read.detail;
     if (!read.dtype.empty()) row["dtype"] = read.dtype;
     row["name"] = kernel;
-    row["n"] = static_cast<long long>(instances);
+    row["iters"] = static_cast<long long>(instances);
     row["t_s"] = median;
     row["total_s"] = total;
     out.sample(row);

@@ -93,6 +93,12 @@ class Reader {
     out_.collectives.push_back(std::move(s));
   }
 
+  // The sizes of a product: beside a count of repetitions they stand apart, under "case".
+  [[nodiscard]] static Field shape_of(const Field& row) {
+    const auto apart = row.find("case");
+    return apart ? *apart : row;
+  }
+
   static void force(CollectiveSample& s, const Field& algorithm, const Field& protocol) {
     s.method = collective_method(algorithm.string(), protocol.string());
     if (!s.method) algorithm.fail("and /proto name no method that napkin knows; write Ring or Tree, LL, LL128 or Simple");
@@ -103,9 +109,10 @@ class Reader {
 
   void read_gemm(const Field& row, const std::string& kind) {
     const bool plain = kind == "gemm";
-    const auto count = row.find("batch");
-    const GemmShape<Plain> shape{positive(row["m"]), positive(row["n"]), positive(row["k"]),
-                                 count ? positive(*count) : plain ? 1.0 : positive(row["batch"])};
+    const auto size = shape_of(row);
+    const auto count = size.find("batch");
+    const GemmShape<Plain> shape{positive(size["m"]), positive(size["n"]), positive(size["k"]),
+                                 count ? positive(*count) : plain ? 1.0 : positive(size["batch"])};
     if (is_warm(row, kind)) return;
     auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
     if (shape.count.si() > 1) s.group = "gemm batched";
@@ -152,7 +159,8 @@ class Reader {
     } else if (kind == "gemm" || kind == "bmm" || kind == "grouped_mm") {
       read_gemm(row, kind);
     } else if (kind == "gemm_sustained") {
-      const double m = optional(row, "m", sustained_edge), n = optional(row, "n", m), k = optional(row, "k", m);
+      const auto size = shape_of(row);
+      const double m = optional(size, "m", sustained_edge), n = optional(size, "n", m), k = optional(size, "k", m);
       const auto rate = row.find("tflops");
       auto s = gemm_sample(row.has("dtype") ? type(row) : *matrix_type("bf16"), {m, n, k},
                            rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
