@@ -21,7 +21,8 @@ using Json = nlohmann::ordered_json;
 std::string base_of(const FitRequest& r, const Samples& samples) {
   if (!r.base.empty()) return r.base;
   const auto at = samples.device.find("name");
-  if (at == samples.device.end()) throw InputError("--base: the samples name no device; write --base h200");
+  if (at == samples.device.end())
+    throw InputError("--base: the samples name no device; write --base and a catalog name");
   const auto space = at->second.find(' ');
   for (const auto& name : {at->second, at->second.substr(space == std::string::npos ? 0 : space + 1)})
     if (catalog_text(name)) return name;

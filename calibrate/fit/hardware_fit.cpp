@@ -255,10 +255,12 @@ class Fitter {
         check("gemm " + std::string(format_names[i]), [&](double m) {
           return gemm_cost<Plain>(scope, a_, static_cast<Format>(i), 2, 2, {m, 4096.0, 4096.0}, Regime::burst).time.si();
         });
+    const auto half = has_format(a_, Format::bf16) ? Format::bf16 : Format::fp16;
+    if (!has_format(a_, half)) return;
     for (const auto& [name, unused] : a_.attention)
       for (const auto pass : {Pass::forward, Pass::backward})
         check("attention " + name, [&, &name = name](double s) {
-          return attention_cost<Plain>(scope, a_, name, Format::bf16, {1.0, s, s, 32.0, 8.0, 128.0, 128.0}, pass,
+          return attention_cost<Plain>(scope, a_, name, half, {1.0, s, s, 32.0, 8.0, 128.0, 128.0}, pass,
                                        Regime::burst)
               .time.si();
         });
