@@ -28,9 +28,9 @@ void add_calibrate(CLI::App& app, Session& session) {
   add_calibrate_fit(*calibrate, session);
   add_calibrate_check(*calibrate, session);
   add_calibrate_import(*calibrate, session);
-  calibrate->footer("Examples:\n  napkin calibrate fit tests/data/kernels.jsonl --base h200 --regime sustained\n"
-                    "  napkin calibrate check h200 tests/data/kernels.jsonl --regime sustained\n"
-                    "  napkin calibrate import tests/data/trace.json");
+  calibrate->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
+                    "  napkin calibrate check h200 examples/measurements/kernels.jsonl --regime sustained\n"
+                    "  napkin calibrate import examples/measurements/trace.json");
 }
 
 }  // namespace napkin::cli

@@ -88,8 +88,8 @@ void add_calibrate_check(CLI::App& calibrate, Session& session) {
   c->add_option("--held-out", o->held_out, "Compare only the share of the shapes that a fit with the same share did not see");
   c->add_option("--regime", o->regime, "Clocks of kernels that do not say: burst (default) or sustained");
   add_format(*c, o->format);
-  c->footer("Examples:\n  napkin calibrate check h200 tests/data/kernels.jsonl\n"
-            "  napkin calibrate check h200 tests/data/kernels.jsonl --held-out 20% --format csv");
+  c->footer("Examples:\n  napkin calibrate check h200 examples/measurements/kernels.jsonl\n"
+            "  napkin calibrate check h200 examples/measurements/kernels.jsonl --held-out 20% --format csv");
   c->callback([o, &session] { run(*o, session); });
 }
 

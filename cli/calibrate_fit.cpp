@@ -17,8 +17,8 @@ void add_calibrate_fit(CLI::App& calibrate, Session&) {
   c->add_option("-o,--output", o->output, "The hardware file to write");
   c->add_option("--name", o->name, "Its name (default: from the file's)");
   add_format(*c, o->format);
-  c->footer("Examples:\n  napkin calibrate fit tests/data/kernels.jsonl --base h200 --regime sustained\n"
-            "  napkin calibrate fit tests/data/kernels.jsonl --base h200 --held-out 30% --format json");
+  c->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
+            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --format json");
   c->callback([o] { print(fit_report(*o)); });
 }
 

@@ -74,8 +74,8 @@ void add_calibrate_import(CLI::App& calibrate, Session& session) {
   c->add_option("--format", o->format, "nccl-tests, nvbandwidth, kernels, kineto or nsys (default: told from the text)");
   c->add_option("--device", o->device, "Name of the device, where the file has none: \"NVIDIA H200\"");
   c->add_option("-o,--output", o->output, "The file to write (default: stdout)");
-  c->footer("Examples:\n  napkin calibrate import tests/data/all_reduce_perf.txt\n"
-            "  napkin calibrate import tests/data/kernels.csv --device \"NVIDIA H200\"");
+  c->footer("Examples:\n  napkin calibrate import examples/measurements/all_reduce_perf.txt\n"
+            "  napkin calibrate import examples/measurements/kernels.csv --device \"NVIDIA H200\"");
   c->callback([o, &session] { run(*o, session); });
 }
 
