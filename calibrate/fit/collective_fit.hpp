@@ -1,18 +1,19 @@
-// Fits α (latency of a hop) and β (achieved share of the bandwidth) of one tier of the network to measured collectives.
+// Constants of a communication library fitted to measured collectives.
 #pragma once
 
 #include <vector>
 
-#include "calibrate/fit/robust_fit.hpp"
-#include "calibrate/samples/collective_sample.hpp"
+#include "model/collective/record_input.hpp"
 
-namespace napkin::fit {
+namespace napkin {
 
-// The tier that a sample's ranks need: 0 inside a node.
-[[nodiscard]] std::size_t tier_of(const Network& network, const CollectiveSample& s);
-// All samples need tier `tier`, which `network` has. `latency`: fit it too; otherwise only the efficiency is (host-timed
-// samples say nothing about latency). The fitted values are written into `network`.
-Fit fit_tier(Network& network, std::size_t tier, const std::vector<CollectiveSample>& samples, bool latency,
-             double held_out);
+struct CollectiveFit {
+  CollectiveTuning tuning;
+  double mean_error = 0;  // mean |log(predicted / measured)| over the records fitted
+  int passes = 0;
+};
+// Coordinate descent from `start` to the least mean |log(predicted/measured)|; all records are of its generation. Sources
+// and kinds of the constants are left as they are.
+[[nodiscard]] CollectiveFit fit_collectives(CollectiveTuning start, const std::vector<CollectiveRecord>& records);
 
-}  // namespace napkin::fit
+}  // namespace napkin

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "calibrate/fit/collective_fit.hpp"
+#include "calibrate/fit/tier_fit.hpp"
 #include "calibrate/fit/kernel_fit.hpp"
 #include "model/input_error.hpp"
 #include "model/text.hpp"

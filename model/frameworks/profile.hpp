@@ -2,6 +2,8 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -49,6 +51,14 @@ struct ElementwisePolicy {
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
 
+// How a low-precision recipe quantises (micikevicius2022fp8; Transformer Engine).
+struct LowPrecision {
+  bool weights_once_a_step = false;  // weights are quantised at the first micro-batch and kept for the others
+  bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
+  bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
+  bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+};
+
 // Which part of each communication the kernels hide.
 struct Overlap {
   Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
@@ -56,6 +66,16 @@ struct Overlap {
   Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
+
+// How tokens reach their experts: a row for every expert through one all-to-all; or once to a node and once to a rank of
+// it, by kernels made for it (deepep2025).
+enum class ExpertExchange : std::uint8_t { all_to_all, two_level };
+inline constexpr std::array<std::string_view, 2> expert_exchange_names{"all-to-all", "two-level"};
+
+// How queries meet keys and values of other ranks under context parallelism: blocks pass around a ring (liu2023ring); all
+// are gathered first; or an all-to-all trades sequence for heads and back (jacobs2023ulysses).
+enum class ContextExchange : std::uint8_t { ring, all_gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> context_exchange_names{"ring", "all-gather", "all-to-all"};
 
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
@@ -74,6 +94,7 @@ struct Profile {
   DataParallel data_parallel;
   SavedTensors saved;
   ElementwisePolicy elementwise;
+  LowPrecision low_precision;
   Overlap overlap;
   HostCosts host;
   MemoryOverheads memory;
@@ -81,6 +102,8 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  ExpertExchange expert_exchange = ExpertExchange::all_to_all;
+  ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
   Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default

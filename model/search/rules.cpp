@@ -36,6 +36,10 @@ bool tp_divides_ffn(const Job& j, const Layout& l) {
   });
 }
 bool cp_divides_sequence(const Job& j, const Layout& l) { return l.cp == 1 || j.sequence % (2LL * l.cp) == 0; }
+bool cp_divides_heads(const Job& j, const Layout& l) {
+  if (l.cp == 1 || j.profile->context_exchange != ContextExchange::all_to_all) return true;
+  return every_kind(j, [&](const LayerKind& k) { return !k.attention || k.attention->heads / l.tp % l.cp == 0; });
+}
 bool ep_divides_experts(const Job& j, const Layout& l) {
   return every_kind(j, [&](const LayerKind& k) { return !k.ffn.moe || k.ffn.moe->experts % l.ep == 0; }) &&
          (l.ep == 1 || has_experts(j));
@@ -71,12 +75,13 @@ bool zero_with_pipeline(const Job& j, const Layout& l) {
   return l.zero < 2 || l.pp == 1 || j.profile->zero_with_pipeline;
 }
 
-constexpr std::array<Rule, 16> all_rules{{
+constexpr std::array<Rule, 17> all_rules{{
     {"tp divides the attention heads", "Megatron-LM transformer_config.py:1446", LayoutAxis::tp, tp_divides_heads},
     {"tp divides the kv heads, or they divide tp", "Megatron-LM transformer_config.py:1461", LayoutAxis::tp,
      tp_and_kv_heads},
     {"tp divides the ffn width", "shoeybi2019megatron §3", LayoutAxis::tp, tp_divides_ffn},
     {"2·cp divides the sequence", "Megatron-LM arguments.py:1336", LayoutAxis::cp, cp_divides_sequence},
+    {"cp divides the heads of a rank", "jacobs2023ulysses", LayoutAxis::cp, cp_divides_heads},
     {"ep divides the experts", "Megatron-LM arguments.py:1657", LayoutAxis::ep, ep_divides_experts},
     {"etp divides the expert ffn width", "Megatron-LM parallel_state.py:866", LayoutAxis::etp, etp_divides_expert_ffn},
     {"tp·cp·pp divides the GPUs", "Megatron-LM parallel_state.py:822", LayoutAxis::pp, world_divides},
@@ -127,6 +132,11 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
         return s + "ep " + n(l.ep) + ", etp " + n(l.etp) + " with " + n(k.ffn.moe->experts) + " experts of width " +
                n(k.ffn.moe->ffn) + "; write divisors of them";
   }
+  if (rule.keeps == cp_divides_heads)
+    for (const LayerKind& k : job.model->kinds)
+      if (k.attention)
+        return s + "cp " + n(l.cp) + " with " + n(k.attention->heads / l.tp) +
+               " heads on a rank, which an all-to-all splits; write a cp that divides them";
   if (rule.needs == LayoutAxis::tp) {
     std::string shapes;
     for (const LayerKind& k : job.model->kinds)
