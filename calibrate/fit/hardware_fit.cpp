@@ -155,10 +155,18 @@ class Fitter {
   void fit_attention_kernel(const std::string& name, Format format) {
     if (!a_.peak[static_cast<std::size_t>(format)]) return;
     const auto at = "/kernels/attention/" + name + "/";
+    const auto every = keep([&](const KernelSample& s) {
+      return s.kind == Kind::attention && s.kernel == name && s.format == format;
+    });
+    // The rates come from the regime with most samples; the other one, where it is the sustained, gives its share.
+    const auto long_runs = static_cast<std::size_t>(
+        std::count_if(every.begin(), every.end(), [this](const auto& s) { return regime(s) == Regime::sustained; }));
+    const auto r = 2 * long_runs > every.size() ? Regime::sustained : Regime::burst;
     const auto of = [&](Pass pass) {
-      return keep([&](const KernelSample& s) {
-        return s.kind == Kind::attention && s.kernel == name && s.format == format && s.pass == pass;
-      });
+      Kernels out;
+      for (const auto& s : every)
+        if (s.pass == pass && regime(s) == r) out.push_back(s);
+      return out;
     };
     const auto forward = of(Pass::forward), backward = of(Pass::backward);
     const auto constants = [](const Kernels& samples, std::size_t shared) {
@@ -174,13 +182,13 @@ class Fitter {
       out_.consequences.push_back({at + "block", "usual tile of queries"});
     }
     // Where these measurements ran at sustained clocks the fitted rates are what training gets.
-    const auto r = regime(forward.front());
     const auto ratio = [&]() -> double {
       const auto& rate = a_.gemm.rate[static_cast<std::size_t>(format)];
       if (r == Regime::sustained || !rate || !rate->sustained || !rate->burst) return 1;
       return std::min(1.0, (rate->sustained->value / rate->burst->value).si());
     }();
-    if (!known || kernel.sustained.value.si() == 1 || r == Regime::sustained) {
+    const bool share_measured = r == Regime::burst && long_runs > 0;
+    if (!share_measured && (!known || kernel.sustained.value.si() == 1 || r == Regime::sustained)) {
       kernel.sustained.value = ratio;
       out_.consequences.push_back({at + "sustained", r == Regime::sustained
                                                          ? "the rates were measured under sustained load"
@@ -191,6 +199,12 @@ class Fitter {
     if (enough("attention backward " + name, backward.size(), constants(backward, 1))) {
       record("attention backward " + name, range_of(backward),
              fit_attention(a_, backward, {.regime = r, .held_out = share(backward, held_out_)}));
+    }
+    if (share_measured) {
+      const auto samples = keep([&](const KernelSample& s) {
+        return s.kind == Kind::attention && s.kernel == name && s.format == format && regime(s) == Regime::sustained;
+      });
+      record("attention sustained " + name, range_of(samples), fit_attention_sustained(a_, samples));
     }
     for (auto& [dim, rate] : kernel.by_head_dim) {
       if (rate.backward.value.si() > 0) continue;

@@ -116,6 +116,14 @@ Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, cons
   return run(a, slots, samples, options);
 }
 
+Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& samples) {
+  const auto name = first_of(samples).kernel;
+  return run(a,
+             {{{"sustained", 0.9, 0.2, 1, "/kernels/attention/" + name + "/sustained"},
+               [name](Accelerator& x, double v) { x.attention[name].sustained.value = v; }}},
+             samples, {.regime = Regime::sustained, .held_out = 0});
+}
+
 Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   const auto traffic = first_of(samples).traffic;
   const std::string at = "/kernels/elementwise/";

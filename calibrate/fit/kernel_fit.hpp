@@ -24,6 +24,8 @@ Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, cons
 // Rates by head dimension, half_keys and floor of the samples' kernel; one pass, forward or backward. `block` and
 // `sustained` stay. The first call for a kernel that `a` lacks creates it.
 Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
+// Share of the rates that is left under a long run, of the samples' kernel; both passes, all samples.
+Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& samples);
 // Memory fraction of one kind of traffic, and for `stream` the floor.
 Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 

@@ -54,6 +54,7 @@ CollectiveSample collective_sample(Operation operation, int ranks, int per_node,
 double predict(const Network& network, const CollectiveSample& s) {
   Network n = slice_for(network, s.ranks);
   if (s.per_node > 0) n.tiers.front().size = s.per_node;
+  if (!s.multicast) n.tiers.front().in_network_reduction = false;
   const Group all{s.ranks, 1};
   const auto bytes = Bytes::si(s.bytes);
   if (s.method) return collective_cost(Scope<Plain>(), n, s.operation, bytes, all, *s.method).time.si();

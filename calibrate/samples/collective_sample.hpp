@@ -18,6 +18,7 @@ struct CollectiveSample {
   std::optional<Method> method;  // where the run forced one
   double bytes = 0;  // the whole buffer, as nccl-tests counts
   double seconds = 0;
+  bool multicast = true;  // false: the run kept the switch from reducing (NVLS off)
   bool host_timed = false;
   double call = 0;  // seconds of the smallest call timed the same way, where host-timed
 };

@@ -21,6 +21,7 @@ struct Header {
   bool host_timed = true;
   std::optional<Regime> regime;
   int ranks = 0, per_node = 0;
+  bool multicast = true;
 };
 
 class Reader {
@@ -62,6 +63,7 @@ class Reader {
       if (key != "kind") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
     if (const auto f = row.find("timer")) header_.host_timed = !sees_kernels(*f);
     if (const auto f = row.find("regime")) header_.regime = regime(*f);
+    if (const auto f = row.find("nvls")) header_.multicast = f->boolean();
     for (const auto key : {"world", "ranks", "gpus"})
       if (const auto f = row.find(key)) header_.ranks = static_cast<int>(f->integer(1, most_ranks));
     if (const auto f = row.find("ranks_per_node")) header_.per_node = static_cast<int>(f->integer(1, most_ranks));
@@ -89,6 +91,7 @@ class Reader {
     auto s = collective_sample(operation, n, node ? static_cast<int>(node->integer(1, most_ranks)) : header_.per_node,
                                positive(row["bytes"]), positive(amortised ? *amortised : row["t_s"]));
     s.host_timed = host_timed(row);
+    s.multicast = header_.multicast;
     if (const auto a = row.find("algo"); a && a->string() != "auto") force(s, *a, row["proto"]);
     out_.collectives.push_back(std::move(s));
   }

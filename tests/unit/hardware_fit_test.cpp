@@ -40,6 +40,14 @@ Samples measurements(const Hardware& truth) {
       for (const double n : {1024.0, 4096.0, 14336.0})
         for (const double k : {1024.0, 4096.0, 8192.0, 16384.0}) add(gemm_sample(*matrix_type(type), {m, n, k}, 1), Regime::burst);
   for (const double m : {4096.0, 8192.0, 16384.0}) add(gemm_sample(*matrix_type("bf16"), {m, 8192.0, 8192.0}, 1), Regime::sustained);
+  for (const auto pass : {Pass::forward, Pass::backward})
+    for (const double b : {1.0, 4.0, 16.0})
+      for (const double q : {512.0, 1024.0, 2048.0, 4096.0, 8192.0})
+        for (const double d : {64.0, 128.0}) {
+          const AttentionShape<Plain> shape{b, q, q, 32.0, 8.0, d, d};
+          add(attention_sample("cudnn", shape, pass, 1), Regime::burst);
+          if (q == 8192) add(attention_sample("cudnn", shape, pass, 1), Regime::sustained);
+        }
   for (double bytes = 1e4; bytes < 1e10; bytes *= 1.6) add(memory_sample(Traffic::stream, bytes, 1), Regime::burst);
   for (double bytes = 1e7; bytes < 1e10; bytes *= 1.6) add(memory_sample(Traffic::norm, bytes, 1), Regime::burst);
   for (double bytes = 64; bytes < 5e9; bytes *= 2)
@@ -65,6 +73,8 @@ TEST_SUITE("hardware fit") {
     a.elementwise.memory_fraction.value = 0.85;
     a.elementwise.by_traffic[static_cast<std::size_t>(Traffic::norm)]->value = 0.6;
     truth.network.tiers[0].efficiency.value = 0.75;
+    a.attention["cudnn"].sustained.value = 0.85;
+    a.attention["cudnn"].by_head_dim[128].backward.value = 0.55;
     const auto fit = fit_hardware(read_hardware("h200"), measurements(truth), 0.2, Regime::burst);
     const auto text = hardware_file(fit, "mine", "synthetic", {{"driver", "1"}});
     CHECK(hardware_problems(Document::parse(text, "mine.json")).empty());
@@ -79,6 +89,8 @@ TEST_SUITE("hardware fit") {
     CHECK(b.elementwise.memory_fraction.value.si() == doctest::Approx(0.85).epsilon(0.02));
     CHECK(b.elementwise.by_traffic[static_cast<std::size_t>(Traffic::norm)]->value.si() == doctest::Approx(0.6).epsilon(0.02));
     CHECK(back.network.tiers[0].efficiency.value.si() == doctest::Approx(0.75).epsilon(0.03));
+    CHECK(b.attention.at("cudnn").sustained.value.si() == doctest::Approx(0.85).epsilon(0.03));
+    CHECK(b.attention.at("cudnn").by_head_dim.at(128).backward.value.si() == doctest::Approx(0.55).epsilon(0.04));
     CHECK(b.gemm.rate[bf16]->burst->source->kind == Evidence::fitted);
     for (const auto& g : fit.groups) {
       CAPTURE(g.group);
