@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 
+#include "cli/calibrate.hpp"
+
 namespace napkin::cli {
 
 void add_commands(CLI::App& app, Session& session) {
@@ -16,6 +18,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_hw(app, session);
   add_models(app, session);
   add_frameworks(app, session);
+  add_calibrate(app, session);
 }
 
 }  // namespace napkin::cli
