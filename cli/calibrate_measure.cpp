@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <sstream>
 
 #include "calibrate/measure/measure.hpp"
 #include "cli/calibrate.hpp"
@@ -10,7 +9,7 @@
 namespace napkin::cli {
 
 void add_calibrate_measure(CLI::App& calibrate, Session& session) {
-  CLI::App* c = calibrate.add_subcommand("measure", "Measure the GPUs of this host: kernels, memory, launch, collectives");
+  CLI::App* c = calibrate.add_subcommand("measure", "Measure the GPUs of this host, under mpirun those of several: kernels, memory, launch, collectives");
   const auto o = std::make_shared<measure::Options>();
   c->add_option("--groups", o->groups, "launch, memory, elementwise, gemm, attention, metrics, collective, peer (all)")->delimiter(',')->type_name("GROUP,...");
   c->add_option("--devices", o->devices, "Ordinals of the devices (all that are visible); the first runs the kernels")->delimiter(',')->type_name("N,...");
@@ -25,7 +24,7 @@ void add_calibrate_measure(CLI::App& calibrate, Session& session) {
       "  napkin calibrate measure --groups gemm,memory --resume --out h.jsonl");
   c->callback([o, &session] {
     const auto r = measure::run(*o);
-    if (o->list) return;
+    if (o->list || r.silent) return;
     print(fmt::format("{}: {} cases measured, {} skipped, {} failed, {} from before, in {:.0f} s\n", o->out, r.measured, r.skipped, r.failed, r.resumed, r.seconds));
     if (r.failed > 0) {
       note(fmt::format("{} cases failed; their lines in {} say why", r.failed, o->out));

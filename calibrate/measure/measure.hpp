@@ -17,10 +17,11 @@ struct Options {
 struct Result {
   std::size_t measured = 0, skipped = 0, failed = 0, resumed = 0;
   double seconds = 0;
+  bool silent = false;  // rank 0 of the run speaks for this one, and its exit code is mpirun's
 };
 
 // InputError when this build has no CUDA, when there is no GPU, or when an option is wrong. A case that fails is
-// recorded as skipped with its reason and does not stop the others.
+// recorded with its reason and does not stop the others. Under mpirun every process calls it, and rank 0 writes and speaks.
 [[nodiscard]] Result run(const Options& options);
 
 }  // namespace napkin::measure

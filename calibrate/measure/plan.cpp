@@ -82,34 +82,70 @@ std::vector<Case> elementwise_cases(bool quick) {
 
 std::vector<Case> attention_cases(bool quick) {
   std::vector<Case> out;
-  const auto add = [&](const char* kind, int b, int s, int hq, int hk, int d, bool causal) {
-    out.push_back({"attention",
-                   {{"kind", kind}, {"backend", "CUDNN_ATTENTION"}, {"dtype", "bf16"}, {"b", b}, {"s", s}, {"hq", hq}, {"hk", hk}, {"d", d}, {"causal", causal}, {"l2", "cold"}},
-                   0.25});
-  };
   struct Heads {
     int hq, hk, d;
   };
+  const auto attention = [](const char* kind, int b, int s, const Heads& h, bool causal) {
+    return Case{"attention",
+                {{"kind", kind}, {"backend", "CUDNN_ATTENTION"}, {"dtype", "bf16"}, {"b", b}, {"s", s}, {"hq", h.hq}, {"hk", h.hk}, {"d", h.d}, {"causal", causal}, {"l2", "cold"}},
+                0.12};
+  };
+  constexpr Heads grouped{32, 8, 128};
   for (const char* kind : {"attn_fwd", "attn_bwd"})
-    for (const auto& [hq, hk, d] : {Heads{16, 16, 64}, {32, 8, 128}, {32, 32, 128}, {16, 16, 128}})
+    for (const auto& h : {Heads{16, 16, 64}, grouped, {32, 32, 128}, {16, 16, 128}, {64, 8, 128}, {8, 1, 128}})
       for (const bool causal : {true, false})
-        for (const int s : {512, 1024, 2048, 4096, 8192, 16384}) {
-          const bool kept = hq == 32 && hk == 8 && causal && (s == 1024 || s == 4096);
+        for (const int s : {512, 1024, 2048, 4096, 8192, 16384, 32768}) {
+          const bool kept = h.hq == 32 && h.hk == 8 && causal && (s == 1024 || s == 4096);
           if (quick && !kept) continue;
-          add(kind, std::max(1, 8192 / s), s, hq, hk, d, causal);
-          if (!quick && s <= 4096) add(kind, 1, s, hq, hk, d, causal);
+          if (s > 16384 && !causal) continue;
+          out.push_back(attention(kind, std::max(1, 8192 / s), s, h, causal));
+          if (!quick && s <= 4096) out.push_back(attention(kind, 1, s, h, causal));
         }
+  // One query a sequence against its cache of keys and values.
+  constexpr double largest_cache = 40e9;
+  for (const auto& h : {grouped, Heads{32, 32, 128}, {64, 8, 128}, {8, 1, 128}})
+    for (const int b : {1, 8, 32, 64, 128})
+      for (const int s : {1024, 4096, 16384, 65536}) {
+        if (quick && !(h.hq == 32 && h.hk == 8 && b == 32 && s == 4096)) continue;
+        if (4.0 * b * s * h.hk * h.d > largest_cache) continue;
+        auto c = attention("attn_decode", b, s, h, false);
+        c.shape["sq"] = 1;
+        out.push_back(std::move(c));
+      }
+  if (quick) return out;
+  constexpr double settle = 2;
+  for (const char* kind : {"attn_fwd", "attn_bwd"})
+    for (const int s : {4096, 16384}) {
+      auto c = attention(kind, std::max(1, 8192 / s), s, grouped, true);
+      c.shape["l2"] = "warm";
+      c.shape["regime"] = "sustained";
+      c.shape["settle_s"] = settle;
+      c.seconds = settle + 0.4;
+      out.push_back(std::move(c));
+    }
   return out;
 }
 
 std::vector<Case> metrics_cases(bool quick) {
   std::vector<Case> out;
-  out.push_back({"metrics", {{"kind", "metrics"}, {"of", {{"kind", "copy"}, {"bytes", whole(GiB)}, {"l2", "cold"}}}}, 1});
-  out.push_back({"metrics", {{"kind", "metrics"}, {"of", {{"kind", "gemm"}, {"dtype", "bf16"}, {"layout", "tn"}, {"m", 8192}, {"n", 8192}, {"k", 8192}, {"l2", "cold"}}}}, 1});
+  const auto count = [&out](Json of) { out.push_back({"metrics", {{"kind", "metrics"}, {"of", std::move(of)}}, 0.6}); };
+  const auto product = [&](const char* dtype, int m, int n, int k) {
+    count({{"kind", "gemm"}, {"dtype", dtype}, {"layout", "tn"}, {"m", m}, {"n", n}, {"k", k}, {"l2", "cold"}});
+  };
+  count({{"kind", "copy"}, {"bytes", whole(GiB)}, {"l2", "cold"}});
+  product("bf16", 8192, 8192, 8192);
   if (quick) return out;
-  out.push_back({"metrics", {{"kind", "metrics"}, {"of", {{"kind", "gemm"}, {"dtype", "bf16"}, {"layout", "tn"}, {"m", 16}, {"n", 8192}, {"k", 8192}, {"l2", "cold"}}}}, 1});
-  for (const char* op : {"rms_norm", "softmax", "swiglu"})
-    out.push_back({"metrics", {{"kind", "metrics"}, {"of", {{"kind", "membound"}, {"op", op}, {"dtype", "bf16"}, {"tokens", 16384}, {"h", 8192}, {"l2", "cold"}}}}, 1});
+  for (const int m : {16, 256, 2048}) product("bf16", m, 8192, 8192);
+  product("bf16", 4096, 4096, 4096);
+  product("bf16", 8192, 28672, 4096);
+  for (const int m : {16, 2048, 8192}) product("fp8_e4m3", m, 8192, 8192);
+  for (const char* op : {"rms_norm", "softmax", "swiglu", "rope", "add", "cast_fp32"})
+    count({{"kind", "membound"}, {"op", op}, {"dtype", "bf16"}, {"tokens", 16384}, {"h", 8192}, {"l2", "cold"}});
+  count({{"kind", "adamw_fused_fp32"}, {"params", 512000000}, {"l2", "cold"}});
+  for (const char* kind : {"attn_fwd", "attn_bwd"})
+    for (const int s : {4096, 16384})
+      count({{"kind", kind}, {"backend", "CUDNN_ATTENTION"}, {"dtype", "bf16"}, {"b", std::max(1, 8192 / s)}, {"s", s}, {"hq", 32}, {"hk", 8}, {"d", 128}, {"causal", true}, {"l2", "cold"}});
+  count({{"kind", "attn_decode"}, {"backend", "CUDNN_ATTENTION"}, {"dtype", "bf16"}, {"b", 32}, {"s", 4096}, {"hq", 32}, {"hk", 8}, {"d", 128}, {"causal", false}, {"l2", "cold"}, {"sq", 1}});
   return out;
 }
 
@@ -118,7 +154,7 @@ std::vector<Case> peer_cases(const Machine& machine, bool quick) {
   for (int from = 0; from < machine.devices; ++from)
     for (int to = 0; to < machine.devices; ++to) {
       if (from == to) continue;
-      for (double bytes = quick ? MiB : KiB; bytes <= GiB; bytes *= quick ? 1024 : 8)
+      for (double bytes = quick ? MiB : KiB; bytes <= GiB; bytes *= quick ? 1024 : 4)
         out.push_back({"peer", {{"kind", "p2p_copy"}, {"from", from}, {"to", to}, {"bytes", whole(bytes)}}, 0.1});
     }
   return out;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "model/input_error.hpp"
 
@@ -28,13 +29,18 @@ Json rounded(const std::vector<double>& seconds) {
 Json record(const Case& c, const Outcome& o) {
   const auto s = summarise(o.seconds);
   Json out = c.shape;
-  out["group"] = c.group;
-  out["t_s"] = rounded(s.median);
-  out["t_min"] = rounded(s.min);
-  out["t_p90"] = rounded(s.p90);
-  out["n"] = s.n;
-  out["spread"] = std::round(s.spread() * 1e6) / 1e6;
-  for (const auto& [key, value] : o.more.items()) out[key] = value;
+  // A shape's member keeps its meaning: nothing measured may take its place.
+  const auto add = [&out](const std::string& key, const Json& value) {
+    if (out.contains(key)) throw std::logic_error("a record has two members \"" + key + '"');
+    out[key] = value;
+  };
+  add("group", c.group);
+  add("t_s", rounded(s.median));
+  add("t_min", rounded(s.min));
+  add("t_p90", rounded(s.p90));
+  add("iters", s.n);
+  add("spread", std::round(s.spread() * 1e6) / 1e6);
+  for (const auto& [key, value] : o.more.items()) add(key, value);
   out["case"] = c.shape;
   out["samples_s"] = rounded(o.seconds);
   return out;

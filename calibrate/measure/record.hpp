@@ -17,7 +17,8 @@ struct Outcome {
   Json more = Json::object();
 };
 
-// {group, shape..., t_s, t_min, t_p90, n, spread, more..., samples_s[]}; samples rounded to a tenth of a nanosecond.
+// {shape..., group, t_s, t_min, t_p90, iters, spread, more..., case, samples_s[]}; samples rounded to a tenth of a
+// nanosecond. logic_error when `more` holds a member of the shape.
 [[nodiscard]] Json record(const Case& c, const Outcome& o);
 // {kind: "skipped", group, case, reason}: the machine cannot run it.
 [[nodiscard]] Json skipped(const Case& c, const std::string& reason);

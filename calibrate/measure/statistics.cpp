@@ -37,12 +37,12 @@ bool StopRule::enough(const std::vector<double>& samples) const {
   return samples.size() >= least && summarise(samples).spread() <= spread;
 }
 
-std::size_t StopRule::next_batch(const std::vector<double>& samples) const {
+std::size_t StopRule::next_batch(const std::vector<double>& samples, double each) const {
   constexpr std::size_t first = 3;
-  constexpr double share = 0.25;
-  if (samples.empty()) return std::min(first, most);
-  const double each = std::max(summarise(samples).median, 1e-7);
-  const auto fitting = static_cast<std::size_t>(std::min(share * seconds / each, 1e9));
+  constexpr double share = 0.25, shortest = 1e-7;
+  if (!samples.empty()) each = summarise(samples).median;
+  const auto fitting = static_cast<std::size_t>(std::min(std::min(share * seconds, burst) / std::max(each, shortest), 1e9));
+  if (samples.empty()) return std::clamp<std::size_t>(fitting, 1, std::min(first, most));
   const std::size_t left = most > samples.size() ? most - samples.size() : 1;
   return std::clamp<std::size_t>(fitting, 1, std::min<std::size_t>(left, std::max<std::size_t>(least, samples.size())));
 }

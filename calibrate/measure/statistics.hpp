@@ -21,13 +21,15 @@ struct Summary {
 
 // Stop when the median is known to `spread`, or when time or samples run out.
 struct StopRule {
-  double spread = 0.003;
-  std::size_t least = 10, most = 400;
-  double seconds = 0.12;  // of measured time in all
+  double spread = 0.002;
+  std::size_t least = 15, most = 500;
+  double seconds = 0.15;  // of measured time in all
+  double burst = 0.01;    // of measured time in one go, between two rests
 
   [[nodiscard]] bool enough(const std::vector<double>& samples) const;
-  // How many more to take in one go: a batch lasts about a quarter of the time, and never exceeds what is left.
-  [[nodiscard]] std::size_t next_batch(const std::vector<double>& samples) const;
+  // How many more to take in one go: a batch lasts no longer than a burst or a quarter of the time, and never exceeds
+  // what is left. `each`: the seconds one is expected to take while none is known.
+  [[nodiscard]] std::size_t next_batch(const std::vector<double>& samples, double each = 0) const;
 };
 
 }  // namespace napkin::measure

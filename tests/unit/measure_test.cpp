@@ -14,6 +14,7 @@
 #include "calibrate/measure/record.hpp"
 #include "calibrate/measure/reference.hpp"
 #include "calibrate/measure/statistics.hpp"
+#include "calibrate/measure/world.hpp"
 #include "model/input_error.hpp"
 
 using namespace napkin;
@@ -44,8 +45,8 @@ std::vector<std::string> lines(const std::string& path) {
 }
 
 const Json header{{"kind", "device"}, {"name", "a GPU"}, {"world", 1}};
-const Case a_case{"gemm", {{"kind", "gemm"}, {"m", 16}}, 0.1};
-const Case other_case{"gemm", {{"kind", "gemm"}, {"m", 32}}, 0.1};
+const Case a_case{"gemm", {{"kind", "gemm"}, {"m", 16}, {"n", 64}}, 0.1};
+const Case other_case{"gemm", {{"kind", "gemm"}, {"m", 32}, {"n", 64}}, 0.1};
 
 }  // namespace
 
@@ -90,6 +91,9 @@ TEST_CASE("batches grow with what fits in the time, and never beyond what is all
   CHECK(rule.next_batch({}) == 3);
   CHECK(rule.next_batch({1e-3, 1e-3, 1e-3}) == 10);
   CHECK(rule.next_batch({0.5, 0.5, 0.5}) == 1);
+  CHECK(rule.next_batch({}, 1.0) == 1);   // one is longer than a burst
+  CHECK(rule.next_batch({}, 4e-3) == 2);  // two are not
+  CHECK(rule.next_batch(std::vector<double>(20, 4e-3)) == 2);
   CHECK(rule.next_batch(std::vector<double>(45, 1e-3)) == 5);
 }
 
@@ -119,12 +123,17 @@ TEST_CASE("a full run on one device is planned within eight minutes, a quick one
 TEST_CASE("the plan has what it promises") {
   std::map<std::string, int> kinds, dtypes, layouts;
   std::int64_t largest = 0;
-  for (const auto& c : plan({"memory", "gemm"}, one_gpu, false)) {
+  std::set<int> decode_rows;
+  for (const auto& c : plan({"memory", "gemm", "attention"}, one_gpu, false)) {
+    if (c.shape.value("regime", "") == "sustained") CHECK(c.shape.at("settle_s").get<double>() > 1);
+    if (c.shape.value("dtype", "") == "fp8_e4m3") CHECK(c.shape.at("fast_accumulation") == (c.shape.at("kind") != "gemm_accurate"));
+    if (c.shape.at("kind") == "gemm" && c.shape.at("dtype") == "bf16" && c.shape.at("m").get<int>() <= 256) decode_rows.insert(c.shape.at("m").get<int>());
     ++kinds[c.shape.at("kind").get<std::string>()];
     if (c.shape.at("kind") == "gemm") ++dtypes[c.shape.at("dtype").get<std::string>()], ++layouts[c.shape.at("layout").get<std::string>()];
     if (c.shape.at("kind") == "copy") largest = std::max(largest, c.shape.at("bytes").get<std::int64_t>());
   }
-  for (const char* kind : {"read", "write", "copy", "triad", "strided", "h2d", "d2h", "gemm", "bmm", "grouped_mm", "gemm_sustained"}) CHECK(kinds[kind] > 0);
+  for (const char* kind : {"read", "write", "copy", "triad", "strided", "h2d", "d2h", "gemm", "bmm", "grouped_mm", "gemm_sustained", "gemm_accurate", "attn_fwd", "attn_bwd", "attn_decode"}) CHECK(kinds[kind] > 0);
+  for (const int m : {1, 2, 4, 8, 16, 32, 64, 128, 256}) CHECK(decode_rows.contains(m));
   for (const char* dtype : {"bf16", "fp16", "tf32", "fp32", "fp8_e4m3"}) CHECK(dtypes[dtype] > 20);
   CHECK(dtypes["mxfp8"] == 0);
   for (const char* layout : {"tn", "nn", "nt"}) CHECK(layouts[layout] > 50);
@@ -162,6 +171,18 @@ TEST_CASE("collectives need two ranks, and more devices bring subsets and groups
   CHECK(most == std::int64_t{4} << 30);
 }
 
+TEST_CASE("a process that mpirun did not start is alone") {
+  const World world;
+  CHECK(world.alone());
+  CHECK(world.first());
+  CHECK(world.hosts() == 1);
+  CHECK(mpirun_rank() == 0);
+  std::vector<double> values{3, 1};
+  world.least(values);
+  CHECK(values == std::vector<double>{3, 1});
+  CHECK(world.texts("me") == std::vector<std::string>{"me"});
+}
+
 TEST_CASE("an unknown group is refused with those that are known") {
   CHECK_THROWS_WITH_AS((void)plan({"gem"}, one_gpu, true),
                        "--groups: \"gem\" is not a group; write some of launch, memory, elementwise, gemm, attention, metrics, collective, peer", InputError);
@@ -173,10 +194,12 @@ TEST_CASE("a record keeps every sample and what the readers of kernel lines expe
   CHECK(r.at("m") == 16);
   CHECK(r.at("t_s") == 2e-6);
   CHECK(r.at("t_min") == 1e-6);
-  CHECK(r.at("n") == 3);
+  CHECK(r.at("n") == 64);  // the shape's, not the number of samples
+  CHECK(r.at("iters") == 3);
   CHECK(r.at("moved") == 10);
   CHECK(r.at("samples_s") == Json::array({3e-6, 1e-6, 2e-6}));
   CHECK(recorded_key(r) == a_case.key());
+  CHECK_THROWS_AS((void)record(a_case, {{1e-6}, {{"n", 1}}}), std::logic_error);
   CHECK(recorded_key(header).empty());
   CHECK(recorded_key(skipped(a_case, "why")).empty());
   CHECK(recorded_key(failed(a_case, "why")) == a_case.key());

@@ -33,51 +33,59 @@ class AttentionBench final : public Bench {
   }
 
   struct Shape {
-    std::int64_t b, s, hq, hk, d;
+    std::int64_t b, s, sq, hq, hk, d;  // s: of the keys
     bool causal, backward;
     explicit Shape(const Json& j)
-        : b(j.at("b")), s(j.at("s")), hq(j.at("hq")), hk(j.at("hk")), d(j.at("d")), causal(j.at("causal")), backward(j.at("kind") == "attn_bwd") {}
-    [[nodiscard]] std::size_t bytes(std::int64_t heads) const { return static_cast<std::size_t>(b * s * heads * d) * 2; }
+        : b(j.at("b")), s(j.at("s")), sq(j.value("sq", s)), hq(j.at("hq")), hk(j.at("hk")), d(j.at("d")), causal(j.at("causal")), backward(j.at("kind") == "attn_bwd") {}
+    [[nodiscard]] std::size_t of_queries() const { return static_cast<std::size_t>(b * sq * hq * d) * 2; }
+    [[nodiscard]] std::size_t of_keys() const { return static_cast<std::size_t>(b * s * hk * d) * 2; }
+    // dao2022flash: QKᵀ and PV, half of it under a causal mask; the backward pass makes five products of the two.
+    [[nodiscard]] double flops() const {
+      return (backward ? 10.0 : 4.0) * double(b) * double(sq) * double(s) * double(hq) * double(d) / (causal ? 2 : 1);
+    }
+    // Each operand once: Q, K, V, O; backward also dO and the gradients.
+    [[nodiscard]] double moved() const { return (backward ? 4.0 : 2.0) * (double(of_queries()) + double(of_keys())); }
   };
 
   // Rows of tokens hold all heads, as projections write them.
-  static auto tensor(fe::graph::Graph& g, const char* name, Id id, const Shape& s, std::int64_t heads) {
-    return g.tensor(fe::graph::Tensor_attributes().set_name(name).set_uid(id).set_dim({s.b, heads, s.s, s.d}).set_stride({s.s * heads * s.d, s.d, heads * s.d, 1}));
+  static auto tensor(fe::graph::Graph& g, const char* name, Id id, const Shape& s, std::int64_t length, std::int64_t heads) {
+    return g.tensor(fe::graph::Tensor_attributes().set_name(name).set_uid(id).set_dim({s.b, heads, length, s.d}).set_stride({length * heads * s.d, s.d, heads * s.d, 1}));
   }
-  static void output(const std::shared_ptr<fe::graph::Tensor_attributes>& t, Id id, const Shape& s, std::int64_t heads) {
-    t->set_output(true).set_uid(id).set_dim({s.b, heads, s.s, s.d}).set_stride({s.s * heads * s.d, s.d, heads * s.d, 1});
+  static void output(const std::shared_ptr<fe::graph::Tensor_attributes>& t, Id id, const Shape& s, std::int64_t length, std::int64_t heads) {
+    t->set_output(true).set_uid(id).set_dim({s.b, heads, length, s.d}).set_stride({length * heads * s.d, s.d, heads * s.d, 1});
   }
 
   std::shared_ptr<fe::graph::Graph> built(const Shape& s, bool backward) {
     auto g = std::make_shared<fe::graph::Graph>();
     g->set_io_data_type(fe::DataType_t::BFLOAT16).set_intermediate_data_type(fe::DataType_t::FLOAT).set_compute_data_type(fe::DataType_t::FLOAT);
-    const auto tq = tensor(*g, "Q", q, s, s.hq), tk = tensor(*g, "K", k, s, s.hk), tv = tensor(*g, "V", v, s, s.hk);
+    const auto tq = tensor(*g, "Q", q, s, s.sq, s.hq), tk = tensor(*g, "K", k, s, s.s, s.hk), tv = tensor(*g, "V", v, s, s.s, s.hk);
     const float scale = 1.0F / std::sqrt(static_cast<float>(s.d));
-    const std::vector<std::int64_t> stats_dim{s.b, s.hq, s.s, 1}, stats_stride{s.hq * s.s, s.s, 1, 1};
+    const std::vector<std::int64_t> stats_dim{s.b, s.hq, s.sq, 1}, stats_stride{s.hq * s.sq, s.sq, 1, 1};
     if (backward) {
-      const auto to = tensor(*g, "O", o, s, s.hq), tdo = tensor(*g, "dO", d_o, s, s.hq);
+      const auto to = tensor(*g, "O", o, s, s.sq, s.hq), tdo = tensor(*g, "dO", d_o, s, s.sq, s.hq);
       const auto ts = g->tensor(fe::graph::Tensor_attributes().set_name("Stats").set_uid(stats).set_dim(stats_dim).set_stride(stats_stride).set_data_type(fe::DataType_t::FLOAT));
       auto options = fe::graph::SDPA_backward_attributes().set_name("backward").set_attn_scale(scale);
       if (s.causal) options.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
       const auto [gq, gk, gv] = g->sdpa_backward(tq, tk, tv, to, tdo, ts, options);
-      output(gq, d_q, s, s.hq);
-      output(gk, d_k, s, s.hk);
-      output(gv, d_v, s, s.hk);
+      output(gq, d_q, s, s.sq, s.hq);
+      output(gk, d_k, s, s.s, s.hk);
+      output(gv, d_v, s, s.s, s.hk);
     } else {
-      auto options = fe::graph::SDPA_attributes().set_name("forward").set_generate_stats(true).set_attn_scale(scale);
+      const bool keeps_stats = s.sq == s.s;  // training keeps them, decoding does not
+      auto options = fe::graph::SDPA_attributes().set_name("forward").set_generate_stats(keeps_stats).set_attn_scale(scale);
       if (s.causal) options.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT).set_diagonal_band_right_bound(0);
       const auto [to, ts] = g->sdpa(tq, tk, tv, options);
-      output(to, o, s, s.hq);
-      ts->set_output(true).set_uid(stats).set_dim(stats_dim).set_stride(stats_stride).set_data_type(fe::DataType_t::FLOAT);
+      output(to, o, s, s.sq, s.hq);
+      if (keeps_stats) ts->set_output(true).set_uid(stats).set_dim(stats_dim).set_stride(stats_stride).set_data_type(fe::DataType_t::FLOAT);
     }
     check(g->build(handle_, {fe::HeurMode_t::A}), "building the attention graph");
     return g;
   }
 
-  Launch prepared(const Json& shape) {
+  Work prepared(const Json& shape) {
     const Shape s(shape);
-    const auto big = s.bytes(s.hq), small = s.bytes(s.hk);
-    const auto of_stats = static_cast<std::size_t>(s.b * s.hq * s.s) * 4;
+    const auto big = s.of_queries(), small = s.of_keys();
+    const auto of_stats = static_cast<std::size_t>(s.b * s.hq * s.sq) * 4;
     c_.inputs.begin(2 * Arena::rounded(big) + 2 * Arena::rounded(small), kernels::Type::bf16, c_.stream);
     c_.results.begin(2 * Arena::rounded(big) + 2 * Arena::rounded(small) + Arena::rounded(of_stats), kernels::Type::bf16, c_.stream);
     using Pack = std::unordered_map<std::int64_t, void*>;
@@ -90,7 +98,8 @@ class AttentionBench final : public Bench {
     // The backward pass needs what the forward pass left.
     check(forward->execute(handle_, *pack, workspace_.data()), "attention forward");
     c_.synchronise();
-    return [=, this](cudaStream_t) { check(graph->execute(handle_, *pack, workspace_.data()), "attention"); };
+    return {[=, this](cudaStream_t) { check(graph->execute(handle_, *pack, workspace_.data()), "attention"); },
+            {{"flops", s.flops()}, {"moved", static_cast<std::int64_t>(s.moved())}}};
   }
 
  public:
@@ -103,8 +112,8 @@ class AttentionBench final : public Bench {
   ~AttentionBench() override {
     if (handle_ != nullptr) (void)fe::detail::destroy_handle(handle_);
   }
-  Outcome measure(const Case& c) override { return c_.sample(prepared(c.shape), is_cold(c.shape)); }
-  Work prepare(const Case& c) override { return {prepared(c.shape), Json::object()}; }
+  Outcome measure(const Case& c) override { return measured(c_, c, prepared(c.shape)); }
+  Work prepare(const Case& c) override { return prepared(c.shape); }
 };
 
 }  // namespace

@@ -14,6 +14,8 @@ struct Work {
   Json more;  // moved, flops
 };
 
+class World;
+
 class Bench {
  public:
   virtual ~Bench() = default;
@@ -23,6 +25,9 @@ class Bench {
   [[nodiscard]] virtual Work prepare(const Case& c);
 };
 
+// Sampled, or under "regime": "sustained" run back to back for "settle_s" seconds; `more` of the work is recorded with it.
+[[nodiscard]] Outcome measured(Context& context, const Case& c, const Work& work);
+
 [[nodiscard]] std::unique_ptr<Bench> launch_bench(Context& context);
 [[nodiscard]] std::unique_ptr<Bench> memory_bench(Context& context);
 [[nodiscard]] std::unique_ptr<Bench> elementwise_bench(Context& context);
@@ -30,7 +35,7 @@ class Bench {
 [[nodiscard]] std::unique_ptr<Bench> attention_bench(Context& context);
 [[nodiscard]] std::unique_ptr<Bench> metrics_bench(Context& context);
 [[nodiscard]] std::unique_ptr<Bench> peer_bench(Context& context, const std::vector<int>& devices);
-[[nodiscard]] std::unique_ptr<Bench> collective_bench(Context& context, const std::vector<int>& devices);
+[[nodiscard]] std::unique_ptr<Bench> collective_bench(Context& context, const std::vector<int>& devices, const World& world);
 
 // "2.28.9" of the library found at run time, "" without one.
 [[nodiscard]] std::string nccl_version(const std::string& libraries);

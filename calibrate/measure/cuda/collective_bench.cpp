@@ -1,4 +1,4 @@
-// Collectives through NCCL, every device of this process a rank. `bytes` follows nccl-tests: the larger buffer of a rank
+// Collectives through NCCL, every device of this process a rank, or under mpirun every process one. `bytes` follows nccl-tests: the larger buffer of a rank
 // (all-gather: what it receives, reduce-scatter: what it gives, all-to-all: what it sends to all ranks, itself included).
 #include <nccl.h>
 
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "calibrate/measure/cuda/bench.hpp"
+#include "calibrate/measure/world.hpp"
 
 namespace napkin::measure {
 namespace {
@@ -21,7 +22,8 @@ struct Nccl {
 #define NAPKIN_NCCL(f) decltype(&::f) f = get<decltype(&::f)>(#f)
   explicit Nccl(const std::string& folders) : library({"libnccl.so.2", "libnccl.so"}, folders) {}
   NAPKIN_NCCL(ncclGetVersion);
-  NAPKIN_NCCL(ncclCommInitAll);
+  NAPKIN_NCCL(ncclGetUniqueId);
+  NAPKIN_NCCL(ncclCommInitRank);
   NAPKIN_NCCL(ncclCommDestroy);
   NAPKIN_NCCL(ncclGetErrorString);
   NAPKIN_NCCL(ncclGetLastError);
@@ -77,14 +79,17 @@ class OnDevice {
   OnDevice& operator=(const OnDevice&) = delete;
 };
 
+// A rank of this process in a group.
 struct Rank {
   int device;
+  std::size_t at;  // in the group
   ncclComm_t comm = nullptr;
 };
 
 class CollectiveBench final : public Bench {
   Context& c_;
   std::vector<int> devices_;
+  const World& world_;
   Nccl nccl_;
   struct Place {
     Stream stream;
@@ -92,7 +97,15 @@ class CollectiveBench final : public Bench {
   };
   std::vector<Place> places_;  // one a device
   std::string made_;           // what groups_ was made for
-  std::vector<std::vector<Rank>> groups_;
+  std::vector<std::vector<Rank>> groups_;  // of each the ranks that this process is, perhaps none
+
+  // Of all processes.
+  [[nodiscard]] std::size_t ranks() const { return world_.alone() ? devices_.size() : static_cast<std::size_t>(world_.size()); }
+  // The device of a rank, when it is this process's.
+  [[nodiscard]] std::optional<int> device_of(std::size_t rank) const {
+    if (world_.alone()) return devices_[rank];
+    return rank == static_cast<std::size_t>(world_.rank()) ? std::optional(devices_.front()) : std::nullopt;
+  }
 
   void drop_communicators() {
     for (auto& group : groups_)
@@ -108,23 +121,54 @@ class CollectiveBench final : public Bench {
     const auto wanted = std::to_string(world) + ' ' + std::to_string(count) + ' ' + algorithm + ' ' + protocol;
     if (made_ == wanted) return;
     drop_communicators();
-    if (world * count > devices_.size()) throw Unsupported("fewer devices than ranks");
+    if (world * count > ranks()) throw Unsupported("fewer devices than ranks");
     const Setting a("NCCL_ALGO", algorithm), p("NCCL_PROTO", protocol);
-    for (std::size_t g = 0; g < count; ++g) {
-      std::vector<int> members(devices_.begin() + static_cast<std::ptrdiff_t>(g * world), devices_.begin() + static_cast<std::ptrdiff_t>((g + 1) * world));
-      std::vector<ncclComm_t> comms(world);
-      nccl_.check(nccl_.ncclCommInitAll(comms.data(), static_cast<int>(world), members.data()), "making a communicator");
-      auto& group = groups_.emplace_back();
-      for (std::size_t r = 0; r < world; ++r) group.push_back({members[r], comms[r]});
-    }
+    std::vector<ncclUniqueId> ids(count);
+    if (world_.first())
+      for (auto& id : ids) nccl_.check(nccl_.ncclGetUniqueId(&id), "naming a communicator");
+    world_.share(ids.data(), count * sizeof ids.front());
+    groups_.resize(count);
+    nccl_.check(nccl_.ncclGroupStart(), "starting a group");
+    for (std::size_t g = 0; g < count; ++g)
+      for (std::size_t at = 0; at < world; ++at)
+        if (const auto device = device_of(g * world + at)) groups_[g].push_back({*device, at});
+    for (std::size_t g = 0; g < count; ++g)
+      for (auto& rank : groups_[g]) {
+        check(cudaSetDevice(rank.device));
+        nccl_.check(nccl_.ncclCommInitRank(&rank.comm, static_cast<int>(world), ids[g], static_cast<int>(rank.at)), "making a communicator");
+      }
+    nccl_.check(nccl_.ncclGroupEnd(), "making the communicators");
     made_ = wanted;
+  }
+
+  // Buffers of every rank here. Where one has no room for them no rank goes on, or the others would wait for it.
+  void make_room(std::size_t bytes) {
+    std::string error;
+    try {
+      for (const auto& group : groups_)
+        for (const auto& rank : group) {
+          check(cudaSetDevice(rank.device));
+          auto& p = places_[place_of(rank.device)];
+          if (p.send.bytes() >= bytes) continue;
+          p.send.reserve(bytes);
+          p.receive.reserve(bytes);
+          constexpr std::uint64_t seed = 7;
+          kernels::fill_random(kernels::Type::bf16, p.send.data(), p.send.bytes(), seed, p.stream);
+          check(cudaGetLastError());
+        }
+    } catch (const CudaError& e) {
+      if (e.fatal) throw;
+      error = e.what();
+    }
+    for (const auto& each : world_.texts(error))
+      if (!each.empty()) throw std::runtime_error(each);
   }
 
   std::size_t place_of(int device) const {
     return static_cast<std::size_t>(std::find(devices_.begin(), devices_.end(), device) - devices_.begin());
   }
 
-  void enqueue(const std::string& kind, const Rank& rank, std::size_t at, std::size_t world, std::size_t bytes) {
+  void enqueue(const std::string& kind, const Rank& rank, std::size_t world, std::size_t bytes) {
     auto& p = places_[place_of(rank.device)];
     void *send = p.send.data(), *receive = p.receive.data();
     constexpr std::size_t element = 2;  // bf16
@@ -139,8 +183,8 @@ class CollectiveBench final : public Bench {
     } else if (kind == "broadcast") {
       nccl_.check(nccl_.ncclBroadcast(send, receive, bytes, ncclInt8, 0, rank.comm, p.stream), "broadcast");
     } else if (kind == "send_recv") {
-      nccl_.check(nccl_.ncclSend(send, bytes, ncclInt8, peer(at + 1), rank.comm, p.stream), "send");
-      nccl_.check(nccl_.ncclRecv(receive, bytes, ncclInt8, peer(at + world - 1), rank.comm, p.stream), "receive");
+      nccl_.check(nccl_.ncclSend(send, bytes, ncclInt8, peer(rank.at + 1), rank.comm, p.stream), "send");
+      nccl_.check(nccl_.ncclRecv(receive, bytes, ncclInt8, peer(rank.at + world - 1), rank.comm, p.stream), "receive");
     } else {
       for (std::size_t i = 0; i < world; ++i) {
         nccl_.check(nccl_.ncclSend(static_cast<std::byte*>(send) + i * part, part, ncclInt8, peer(i), rank.comm, p.stream), "send");
@@ -149,7 +193,7 @@ class CollectiveBench final : public Bench {
     }
   }
 
-  void once(const std::string& kind, std::size_t bytes, bool marked) {
+  void once(const std::string& kind, std::size_t world, std::size_t bytes, bool marked) {
     if (marked)
       for (const auto& group : groups_)
         for (const auto& rank : group) {
@@ -158,7 +202,7 @@ class CollectiveBench final : public Bench {
         }
     nccl_.check(nccl_.ncclGroupStart(), "starting a group");
     for (const auto& group : groups_)
-      for (std::size_t at = 0; at < group.size(); ++at) enqueue(kind, group[at], at, group.size(), bytes);
+      for (const auto& rank : group) enqueue(kind, rank, world, bytes);
     nccl_.check(nccl_.ncclGroupEnd(), "launching the group");
   }
 
@@ -168,7 +212,7 @@ class CollectiveBench final : public Bench {
   }
 
  public:
-  CollectiveBench(Context& c, std::vector<int> devices) : c_(c), devices_(std::move(devices)), nccl_(c.libraries) {
+  CollectiveBench(Context& c, std::vector<int> devices, const World& world) : c_(c), devices_(std::move(devices)), world_(world), nccl_(c.libraries) {
     for (const int device : devices_) {
       const OnDevice here(device);
       places_.emplace_back();
@@ -188,31 +232,21 @@ class CollectiveBench final : public Bench {
     if (parts && bytes / world < (kind == "reduce_scatter" ? element : 1)) throw Unsupported("fewer elements than ranks");
     const OnDevice back(c_.device);
     make_communicators(c.shape);
-    for (const auto& group : groups_)
-      for (const auto& rank : group) {
-        check(cudaSetDevice(rank.device));
-        auto& p = places_[place_of(rank.device)];
-        if (p.send.bytes() < bytes) {
-          p.send.reserve(bytes);
-          p.receive.reserve(bytes);
-          kernels::fill_random(kernels::Type::bf16, p.send.data(), p.send.bytes(), 7, p.stream);
-          check(cudaGetLastError());
-        }
-      }
+    make_room(bytes);
     constexpr int warm_ups = 3;
-    for (int i = 0; i < warm_ups; ++i) once(kind, bytes, false);
+    for (int i = 0; i < warm_ups; ++i) once(kind, world, bytes, false);
     synchronise();
     (void)c_.timer.collect();
     Outcome out;
     double longest = 0;
     while (!c_.rule.enough(out.seconds)) {
       const auto n = c_.rule.next_batch(out.seconds);
-      for (std::size_t i = 0; i < n; ++i) once(kind, bytes, true);
+      for (std::size_t i = 0; i < n; ++i) once(kind, world, bytes, true);
       synchronise();
       const auto all = c_.timer.collect();
       // Ranks start one after another; who starts last waits for nobody: its time is the collective's.
       std::vector<double> slowest_group(n, 0);
-      for (const auto& group : groups_) {
+      for (const auto& group : groups_) {  // one of which no rank is here is known to others
         std::vector<double> last_to_start(n, std::numeric_limits<double>::infinity());
         for (const auto& rank : group) {
           auto mine = all;
@@ -225,6 +259,7 @@ class CollectiveBench final : public Bench {
             longest = std::max(longest, found[i].seconds);
           }
         }
+        world_.least(last_to_start);
         for (std::size_t i = 0; i < n; ++i) slowest_group[i] = std::max(slowest_group[i], last_to_start[i]);
       }
       out.seconds.insert(out.seconds.end(), slowest_group.begin(), slowest_group.end());
@@ -238,8 +273,8 @@ class CollectiveBench final : public Bench {
 
 }  // namespace
 
-std::unique_ptr<Bench> collective_bench(Context& context, const std::vector<int>& devices) {
-  return std::make_unique<CollectiveBench>(context, devices);
+std::unique_ptr<Bench> collective_bench(Context& context, const std::vector<int>& devices, const World& world) {
+  return std::make_unique<CollectiveBench>(context, devices, world);
 }
 
 std::string nccl_version(const std::string& libraries) {

@@ -41,11 +41,17 @@ struct Context {
   Stream stream{};
   Arena inputs{true}, results{false};
   Buffer sweep{};  // read through to empty L2 of what a sample left there
+  double full_mhz = 0;  // the highest SM clock seen when woken; 0: unknown
 
   Context(int ordinal, std::string folders, Timer& t, State& s, std::size_t l2_bytes);
-  // Samples of what `launch` enqueues; `cold` empties L2 before each. Adds kernels, busy share, clocks, power.
+  // An idle device takes a while to leave its lowest clocks.
+  void wake();
+  // Samples of what `launch` enqueues; `cold` empties L2 before each. Taken in short bursts with rests between them, so
+  // that the power limit does not hold the clocks down; a burst under lowered clocks is discarded, a few times.
+  // Adds kernels, busy share, clocks, power, bursts discarded.
   [[nodiscard]] Outcome sample(const Launch& launch, bool cold);
-  // Back to back for `seconds`; the samples are those of the last 60 %.
+  // Back to back for `seconds`, so that clocks settle under the power limit; the samples are those of the last 60 %,
+  // of which `window` at a time are averaged when there are very many.
   [[nodiscard]] Outcome sustain(const Launch& launch, double seconds);
   void synchronise() const { check(cudaStreamSynchronize(stream)); }
 };

@@ -70,8 +70,9 @@ struct Shape {
   Format format;
   std::string layout;
   std::int64_t m, n, k, batch;
+  bool fast_accumulation;  // FP8: sums stay in the tensor core's own precision
   explicit Shape(const Json& j)
-      : layout(j.value("layout", "tn")), m(j.at("m")), n(j.at("n")), k(j.at("k")), batch(j.value("batch", 1)) {
+      : layout(j.value("layout", "tn")), m(j.at("m")), n(j.at("n")), k(j.at("k")), batch(j.value("batch", 1)), fast_accumulation(j.value("fast_accumulation", true)) {
     const auto at = formats().find(j.at("dtype").get<std::string>());
     if (at == formats().end()) throw Unsupported("no GEMM in " + j.at("dtype").dump());
     format = at->second;
@@ -118,7 +119,7 @@ class Matmul {
         set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode);
         set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode);
       } else {
-        const std::int8_t fast = 1;
+        const std::int8_t fast = s.fast_accumulation ? 1 : 0;
         set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
       }
     }
@@ -231,7 +232,6 @@ class GemmBench final : public Bench {
     auto p = shape.at("kind") == "grouped_mm" ? grouped(s) : product(s);
     p.more["flops"] = s.flops();
     p.more["moved"] = static_cast<std::int64_t>(s.moved());
-    if (shape.at("dtype") == "fp8_e4m3") p.more["fast_accumulation"] = true;
     return p;
   }
 
@@ -242,13 +242,7 @@ class GemmBench final : public Bench {
     if (blas_handle_ != nullptr) blas_->symbol<decltype(&cublasDestroy_v2)>("cublasDestroy_v2")(blas_handle_);
   }
   Outcome measure(const Case& c) override {
-    const auto p = prepared(c.shape);
-    constexpr double settle = 1.2;
-    const bool sustained = c.shape.at("kind") == "gemm_sustained";
-    auto out = sustained ? c_.sustain(p.launch, settle) : c_.sample(p.launch, is_cold(c.shape));
-    out.more.update(p.more);
-    out.more["regime"] = sustained ? "sustained" : "burst";
-    return out;
+    return measured(c_, c, prepared(c.shape));
   }
   Work prepare(const Case& c) override { return prepared(c.shape); }
 };

@@ -64,7 +64,6 @@ class MemoryBench final : public Bench {
 
 }  // namespace
 
-Work Bench::prepare(const Case&) { throw Unsupported("the group has no single kernel to count"); }
 
 std::unique_ptr<Bench> memory_bench(Context& context) { return std::make_unique<MemoryBench>(context); }
 

@@ -21,7 +21,8 @@ constexpr Metric metrics[] = {{"gpu__time_duration.sum", "duration_ns"},
                               {"lts__t_bytes.sum", "l2_bytes"},
                               {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", "tensor_active_pct"},
                               {"sm__throughput.avg.pct_of_peak_sustained_elapsed", "sm_busy_pct"},
-                              {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", "tensor_ops"}};
+                              {"sm__ops_path_tensor_src_bf16_dst_fp32.sum", "tensor_ops"},
+                              {"sm__ops_path_tensor_src_fp8_dst_fp32.sum", "tensor_ops_fp8"}};
 
 struct Cupti {
   Library library;
@@ -229,7 +230,7 @@ class MetricsBench final : public Bench {
     const auto kind = shape.at("kind").get<std::string>();
     if (of_kind_ != kind) {
       of_.reset();
-      of_ = kind == "gemm" ? gemm_bench(c_) : kind == "membound" ? elementwise_bench(c_) : memory_bench(c_);
+      of_ = kind == "gemm" ? gemm_bench(c_) : kind == "membound" || kind == "adamw_fused_fp32" ? elementwise_bench(c_) : kind.starts_with("attn") ? attention_bench(c_) : memory_bench(c_);
       of_kind_ = kind;
     }
     return of_->prepare({"metrics", shape});

@@ -3,7 +3,7 @@
 
 namespace napkin::measure {
 
-std::unique_ptr<Bench> collective_bench(Context&, const std::vector<int>&) {
+std::unique_ptr<Bench> collective_bench(Context&, const std::vector<int>&, const World&) {
   throw Unsupported("built without NCCL's header (NCCL_ROOT)");
 }
 std::string nccl_version(const std::string&) { return ""; }

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "calibrate/measure/cuda/library.hpp"
+#include "calibrate/measure/library.hpp"
 
 namespace napkin::measure {
 
@@ -93,6 +93,11 @@ Json State::now() const {
   unsigned long long reasons = 0;
   if (nvml_->reasons && nvml_->reasons(device_, &reasons) == success) out["throttle"] = throttle_words(reasons);
   return out;
+}
+
+double State::sm_mhz() const {
+  unsigned v = 0;
+  return present() && nvml_->clock && nvml_->clock(device_, clock_sm, &v) == success ? v : 0;
 }
 
 Json State::modes() const {

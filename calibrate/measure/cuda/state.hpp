@@ -19,6 +19,8 @@ class State {
   [[nodiscard]] bool present() const { return device_ != nullptr; }
   // {sm_mhz, mem_mhz, power_w, temperature_c, throttle[]}: now
   [[nodiscard]] nlohmann::ordered_json now() const;
+  // Of the SMs, now; 0 when it is not told.
+  [[nodiscard]] double sm_mhz() const;
   // {persistence, compute_mode, power_limit_w, application_sm_mhz, application_mem_mhz, ecc, mig}: what can be set
   [[nodiscard]] nlohmann::ordered_json modes() const;
   // {sm_mhz, mem_mhz}: the highest

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/cuda/library.hpp"
+#include "calibrate/measure/library.hpp"
 
 namespace napkin::measure {
 

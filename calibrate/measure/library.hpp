@@ -1,4 +1,4 @@
-// CUDA's libraries are opened when they are needed: a binary built with them runs, and explains itself, without them.
+// CUDA's libraries, and MPI, are opened when they are needed: a binary built with them runs, and explains itself, without.
 #pragma once
 
 #include <initializer_list>
@@ -27,10 +27,8 @@ class Library {
     return reinterpret_cast<F>(address(name));
   }
 
-  [[nodiscard]] void* handle() const { return handle_; }
-
- private:
   [[nodiscard]] void* address(const char* name) const;
+  [[nodiscard]] void* handle() const { return handle_; }
 };
 
 }  // namespace napkin::measure

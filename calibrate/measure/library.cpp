@@ -1,4 +1,4 @@
-#include "calibrate/measure/cuda/library.hpp"
+#include "calibrate/measure/library.hpp"
 
 #include <dlfcn.h>
 
