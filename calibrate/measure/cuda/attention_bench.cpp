@@ -39,7 +39,7 @@ class AttentionBench final : public Bench {
         : b(j.at("b")), s(j.at("s")), sq(j.value("sq", s)), hq(j.at("hq")), hk(j.at("hk")), d(j.at("d")), causal(j.at("causal")), backward(j.at("kind") == "attn_bwd") {}
     [[nodiscard]] std::size_t of_queries() const { return static_cast<std::size_t>(b * sq * hq * d) * 2; }
     [[nodiscard]] std::size_t of_keys() const { return static_cast<std::size_t>(b * s * hk * d) * 2; }
-    // dao2022flash: QKᵀ and PV, half of it under a causal mask; the backward pass makes five products of the two.
+    // dao2022flashattention: QKᵀ and PV, half of it under a causal mask; the backward pass makes five products of the two.
     [[nodiscard]] double flops() const {
       return (backward ? 10.0 : 4.0) * double(b) * double(sq) * double(s) * double(hq) * double(d) / (causal ? 2 : 1);
     }
