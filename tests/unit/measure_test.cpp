@@ -174,13 +174,23 @@ TEST_CASE("collectives need two ranks, and more devices bring subsets and groups
 TEST_CASE("a process that mpirun did not start is alone") {
   const World world;
   CHECK(world.alone());
-  CHECK(world.first());
   CHECK(world.hosts() == 1);
   CHECK(mpirun_rank() == 0);
-  std::vector<double> values{3, 1};
+}
+
+TEST_CASE("ranks share what they know") {  // also run under mpirun, with this case alone
+  const World world;
+  CHECK(world.first() == (world.rank() == 0));
+  CHECK(world.local_rank() < world.size());
+  const auto all = world.texts(std::to_string(world.rank()));
+  REQUIRE(all.size() == static_cast<std::size_t>(world.size()));
+  for (int rank = 0; rank < world.size(); ++rank) CHECK(all[static_cast<std::size_t>(rank)] == std::to_string(rank));
+  std::vector<double> values{1.0 + world.rank(), -1.0 * world.rank()};
   world.least(values);
-  CHECK(values == std::vector<double>{3, 1});
-  CHECK(world.texts("me") == std::vector<std::string>{"me"});
+  CHECK(values == std::vector<double>{1, -1.0 * (world.size() - 1)});
+  int shared = 7 + world.rank();
+  world.share(&shared, sizeof shared);
+  CHECK(shared == 7);
 }
 
 TEST_CASE("an unknown group is refused with those that are known") {
