@@ -1,4 +1,4 @@
-// napkin calibrate fit|check|import: constants from measurements, and how well they predict.
+// napkin calibrate measure|fit|check|import: constants from measurements, and how well they predict.
 #include "cli/calibrate.hpp"
 
 #include <fmt/format.h>
@@ -23,12 +23,13 @@ Regime regime_of(const std::string& text) {
 }
 
 void add_calibrate(CLI::App& app, Session& session) {
-  auto* calibrate = app.add_subcommand("calibrate", "Constants from measurements: fit them, check them, import others' timings");
+  auto* calibrate = app.add_subcommand("calibrate", "Constants from a real machine: measure, fit them, check them, import others' timings");
   calibrate->require_subcommand(1);
+  add_calibrate_measure(*calibrate, session);
   add_calibrate_fit(*calibrate, session);
   add_calibrate_check(*calibrate, session);
   add_calibrate_import(*calibrate, session);
-  calibrate->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
+  calibrate->footer("Examples:\n  napkin calibrate measure --help\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
                     "  napkin calibrate check h200 examples/measurements/kernels.jsonl --regime sustained\n"
                     "  napkin calibrate import examples/measurements/trace.json");
 }

@@ -16,5 +16,6 @@ void add_calibrate_import(CLI::App& calibrate, Session& session);
 [[nodiscard]] double share_of(const char* option, const std::string& text);
 // "sustained" or "burst".
 [[nodiscard]] Regime regime_of(const std::string& text);
+void add_calibrate_measure(CLI::App& calibrate, Session& session);
 
 }  // namespace napkin::cli
