@@ -108,7 +108,7 @@ void add_attention(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "attention",
                   .description = "Attention: FLOPs, intensity, memory and exponential ceilings, measured % of peak explained; ring, Ulysses (--cp)",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Heads of this model, or:"},
                       {"--hidden", Reads::count, "Model width, when it gives the width of a head"},
                       {"--heads", Reads::count, "Query heads (N)"},

@@ -21,19 +21,19 @@ namespace napkin::cli {
 
 using Json = nlohmann::ordered_json;
 
-Parameters operator+(Parameters a, const Parameters& b) {
+OptionList operator+(OptionList a, const OptionList& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-const Parameters machine_options{
+const OptionList machine_options{
     {"--hw", Reads::hardware, "Machine whose datasheet fills what is not given", "h100"},
     {"--precision", Reads::word, "Format whose dense peak counts: bf16, fp8, nvfp4, fp32 ...", "bf16"},
     {"--peak", Reads::flop_rate, "Dense peak of one accelerator: 989 TFLOP/s"},
     {"--memory-bandwidth", Reads::bandwidth, "Memory bandwidth of one accelerator: 3.35 TB/s"},
 };
 
-const Parameters shape_options{
+const OptionList shape_options{
     {"--model", Reads::model, "Preset, size (70B) or config.json; or the shape, option by option:"},
     {"--params", Reads::count, "Parameters: 70B"},
     {"--layers", Reads::count, "Layers (L)"},
@@ -46,7 +46,7 @@ const Parameters shape_options{
 };
 
 // ---- reading ------------------------------------------------------------------------------------------------------
-Given::Given(Derivation& d, std::map<std::string, std::string, std::less<>> typed, const Parameters& parameters)
+Given::Given(Derivation& d, std::map<std::string, std::string, std::less<>> typed, const OptionList& parameters)
     : scope_(d), typed_(std::move(typed)), parameters_(&parameters) {}
 
 const Parameter& Given::parameter(std::string_view flag) const {
@@ -321,7 +321,7 @@ Json to_json(const Calculator& c, const std::vector<Worked>& all, bool explained
     }
   }
   const Answer& a = all.front().answer;
-  j["conventions"] = a.conventions;
+  j["counting"] = a.conventions;  // "conventions" holds figures of flops
   j["neglected"] = a.neglected;
   j["follow_up"] = a.follow_up;
   return j;

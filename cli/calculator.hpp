@@ -33,18 +33,18 @@ struct Parameter {
   const char* help;
   const char* fallback = nullptr;  // as typed; shown by help
 };
-using Parameters = std::vector<Parameter>;
-[[nodiscard]] Parameters operator+(Parameters a, const Parameters& b);
+using OptionList = std::vector<Parameter>;
+[[nodiscard]] OptionList operator+(OptionList a, const OptionList& b);
 
 // Options that many calculators share.
-extern const Parameters machine_options;  // --hw --precision --peak --memory --memory-bandwidth --link --nic
-extern const Parameters shape_options;    // --model, or --layers --hidden --ffn ... of one
+extern const OptionList machine_options;  // --hw --precision --peak --memory --memory-bandwidth --link --nic
+extern const OptionList shape_options;    // --model, or --layers --hidden --ffn ... of one
 
 // The values of one case, as quantities with their provenance. A missing one that has no default is InputError, naming
 // what to write; `has` asks first.
 class Given {
  public:
-  Given(Derivation& d, std::map<std::string, std::string, std::less<>> typed, const Parameters& parameters);
+  Given(Derivation& d, std::map<std::string, std::string, std::less<>> typed, const OptionList& parameters);
 
   [[nodiscard]] bool has(std::string_view flag) const;    // typed, or has a default
   [[nodiscard]] bool typed(std::string_view flag) const;  // typed
@@ -84,7 +84,7 @@ class Given {
  private:
   Scope<T> scope_;
   std::map<std::string, std::string, std::less<>> typed_;
-  const Parameters* parameters_;
+  const OptionList* parameters_;
   mutable std::optional<Hardware> hardware_;
   mutable std::optional<Architecture> architecture_;
 
@@ -127,7 +127,7 @@ class Answer {
 struct Calculator {
   const char* name;
   const char* description;
-  Parameters parameters;
+  OptionList parameters;
   void (*compute)(const Given&, Answer&);
   const char* examples;  // lines "  napkin ..."
   std::vector<const char*> aliases = {};

@@ -47,7 +47,7 @@ void add_chip(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "chip",
                   .description = "Parts of a chip: ALUs, clock from a rate, warps that registers hold, padding to tiles, FLOPs per joule and dollar",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--units", Reads::count, "Units: SMs, cores (default: the machine's)"},
                       {"--lanes", Reads::count, "Arithmetic units of each", "128"},
                       {"--flops-per-lane", Reads::number, "FLOPs of a lane a cycle", "2"},

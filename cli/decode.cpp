@@ -86,7 +86,7 @@ void add_decode(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "decode",
                   .description = "Decode step: time per token, tokens/s, what bounds it, batch sweep, price",
-                  .parameters = shape_options + machine_options + Parameters{
+                  .parameters = shape_options + machine_options + OptionList{
                       {"--active", Reads::count, "Parameters a token uses, when sparse"},
                       {"--weights-bytes", Reads::bytes, "Bytes read for the weights, when known: 26 GB"},
                       {"--weight-bytes", Reads::bytes, "Bytes of a weight", "2"},

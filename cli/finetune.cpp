@@ -84,7 +84,7 @@ void add_finetune(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "finetune",
                   .description = "Fine-tuning: full, LoRA, QLoRA: trainable parameters, states, checkpoints, FLOPs",
-                  .parameters = shape_options + Parameters{
+                  .parameters = shape_options + OptionList{
                       {"--ungated", Reads::flag, "The feed-forward has no gate"},
                       {"--rank", Reads::count, "Rank of the adapters (r); a list compares", "16"},
                       {"--targets", Reads::word, "all, attention, mlp, or q+v ...", "all"},

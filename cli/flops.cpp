@@ -49,6 +49,21 @@ Work work_of(const Given& g, double sequence, FlopConvention c) {
   return w;
 }
 
+// The three passes of one dense layer over one sequence.
+void passes_of_layer(const Given& g, Answer& a, double sequence) {
+  if (!g.has_shape() || !g.has_shape_of("--ffn") || !g.has_shape_of("--heads")) return;
+  const auto h = g.shape("--hidden", "h"), heads = g.shape("--heads", "N"), d = g.shape("--head-dim", "H");
+  const double linears = g.architecture().kinds.front().ffn.gated ? 3 : 2;
+  const auto weights = let("P_layer", h * d * (2 * heads + 2 * g.shape("--kv-heads", "K")) + linears * h * g.shape("--ffn", "F"));
+  const auto s = g.scope().input("s", sequence, "--seq");
+  const auto p = pass_flops(weights, s, s, let("w", heads * d));
+  a.add("layer/forward_flops", "a layer and sequence: forward", p.forward);
+  a.add("layer/input_gradient_flops", "... gradient of the input (B of zero-bubble schedules)", p.input_gradient);
+  a.add("layer/weight_gradient_flops", "... gradient of the weights (W)", p.weight_gradient);
+  a.add("layer/input_gradient_over_forward", "... B over F", let("B/F", p.input_gradient / p.forward), Show::factor);
+  a.add("layer/weight_gradient_over_forward", "... W over F", let("W/F", p.weight_gradient / p.forward), Show::factor);
+}
+
 // FLOPs of a run, block by block, dense layers: passes = 3, or 4 when the forward is recomputed; the head is never.
 void blocks(const Given& g, Answer& a, double sequence, double tokens) {
   if (!g.has_shape() || !g.has_shape_of("--ffn") || !g.has_shape_of("--heads")) return;
@@ -124,7 +139,7 @@ void compute(const Given& g, Answer& a) {
   if (!sized && a.figures.empty()) throw InputError("needs a model: --model NAME, its shape, or --params 70B; or --tflops with --hw");
   if (sized) {
     if (g.has_shape() && !g.typed("--params")) {
-      const Parameters p = parameters(g.architecture());
+      const Parameters p = napkin::parameters(g.architecture());
       a.label("model", "model", g.architecture().name);
       a.add("parameters", "parameters", g.scope().input("P", static_cast<double>(p.total), g.architecture().name));
       a.add("active_parameters", "... of one token", g.scope().input("P_active", static_cast<double>(p.active), g.architecture().name));
@@ -161,6 +176,7 @@ void compute(const Given& g, Answer& a) {
         if (rate.si() > g.peak().si()) a.label(at + "warning", of + "warning", "above the peak: check the inputs");
       }
     }
+    passes_of_layer(g, a, sequence);
     if (g.typed("--tokens")) blocks(g, a, sequence, g.value("--tokens"));
   }
   if (machine || g.typed("--tflops")) a.add("peak_flops_per_s", "dense peak", g.peak());
@@ -176,7 +192,7 @@ void add_flops(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "flops",
                   .description = "FLOPs per token and step by convention; tokens/s, TFLOP/s, MFU, HFU, step time from one another",
-                  .parameters = shape_options + Parameters{
+                  .parameters = shape_options + OptionList{
                       {"--ungated", Reads::flag, "The feed-forward has no gate"},
                       {"--seq", Reads::tokens, "Sequence length", "4k"},
                       {"--batch", Reads::word, "Global batch: sequences (1024) or tokens (4M-tokens)"},

@@ -92,7 +92,7 @@ void add_goodput(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "goodput",
                   .description = "Failures and checkpoints: MTTF, failures a day, best interval, goodput, ETTR, checkpoint size and time",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--gpus", Reads::count, "Accelerators of the job"},
                       {"--gpu-mttf", Reads::seconds, "MTTF of one accelerator: 50676 h"},
                       {"--node-rate", Reads::rate, "Failures of one node: 6.5e-3/day"},

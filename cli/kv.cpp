@@ -103,7 +103,7 @@ void add_kv(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "kv",
                   .description = "KV cache: bytes a token and a sequence, what fits, break-even batch, windows, paging",
-                  .parameters = shape_options + Parameters{
+                  .parameters = shape_options + OptionList{
                       {"--latent", Reads::count, "MLA: elements of a token and layer (512 + 64)"},
                       {"--window", Reads::tokens, "Sliding window of the layers that are not global"},
                       {"--global-layers", Reads::count, "Layers without the window"},

@@ -119,7 +119,7 @@ void add_limits(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "limits",
                   .description = "When DP, FSDP, TP and their mix become communication-bound: least tokens per GPU, most ways",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Widths of this model, or --ffn and --hidden"},
                       {"--ffn", Reads::count, "Feed-forward width (F)"},
                       {"--hidden", Reads::count, "Model width (D)"},

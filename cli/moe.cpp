@@ -97,7 +97,7 @@ void add_moe(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "moe",
                   .description = "Mixture of experts: all-to-all time, hidden or not, imbalance, drops, experts touched, weights to hold",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Model, or its sizes:"},
                       {"--params", Reads::count, "Parameters, all"},
                       {"--active", Reads::count, "Parameters of one token"},

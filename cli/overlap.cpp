@@ -65,7 +65,7 @@ void add_overlap(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "overlap",
                   .description = "Hiding gradients and ZeRO-3 gathers behind compute: ratio, exposed time, tokens that hide; offload",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Parameters of this model, or:"},
                       {"--params", Reads::count, "Parameters of a rank (they drop out of the ratio)"},
                       {"--tokens", Reads::tokens, "Tokens of a micro-batch on one rank"},

@@ -50,7 +50,7 @@ void add_quant(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "quant",
                   .description = "Quantised formats: bits with scales (MXFP4, NVFP4, MXFP8, FP8 blocks, NF4), model bytes, speed-up",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--to", Reads::word, "fp8, fp8-block, fp8-tile, mxfp8, mxfp6, mxfp4, nvfp4, int8, int4, nf4, nf4-double, bf16", "mxfp8"},
                       {"--bits", Reads::number, "... or any: bits of an element"},
                       {"--scale-bits", Reads::number, "Bits of a scale"},

@@ -58,10 +58,14 @@ Expected read_expected(const std::string& name, const Field& f) {
     e.text = f.string();
     return e;
   }
-  f.only({"value", "unit", "at"});
+  f.only({"value", "unit", "at", "plus", "over", "times"});
   if (const auto u = f.find("unit")) e.unit = u->string();
   if (const auto at = f.find("at")) e.at = at->string();
-  if (!e.at.starts_with("/")) e.at = "/" + e.at;
+  if (const auto plus = f.find("plus")) e.plus = plus->string();
+  if (const auto over = f.find("over")) e.over = over->string();
+  if (const auto times = f.find("times")) e.times = times->number();
+  for (std::string* pointer : {&e.at, &e.plus, &e.over})
+    if (!pointer->empty() && !pointer->starts_with("/")) *pointer = "/" + *pointer;
   const Field v = f["value"];
   if (v.is(Field::Type::string)) {
     e.label = true;
@@ -237,6 +241,42 @@ bool Checked::within() const {
   return true;
 }
 
+namespace {
+
+// The number at a pointer; `complaint` says why there is none.
+std::optional<double> number_at(const json& root, const std::string& at, std::string& complaint) {
+  const json* found = look_up(root, at);
+  if (found == nullptr) complaint = "the answer has no " + at;
+  else if (!found->is_number()) complaint = at + " is " + one_line(found->dump(), 60) + ", not a number";
+  else return found->get<double>();
+  return std::nullopt;
+}
+
+Checked::Value compare(const json& root, const Expected& e, double tolerance) {
+  Checked::Value v{e, std::nullopt, {}, false};
+  if (e.label) {
+    const json* found = look_up(root, e.at);
+    v.text = found == nullptr ? "the answer has no " + e.at : found->is_string() ? found->get<std::string>() : one_line(found->dump(), 60);
+    v.within = found != nullptr && v.text == e.text;
+    return v;
+  }
+  auto got = number_at(root, e.at, v.text);
+  if (got && !e.plus.empty()) {
+    const auto more = number_at(root, e.plus, v.text);
+    got = more ? std::optional(*got + *more) : std::nullopt;
+  }
+  if (got && !e.over.empty()) {
+    const auto under = number_at(root, e.over, v.text);
+    got = under ? std::optional(*got / *under) : std::nullopt;
+  }
+  if (!got) return v;
+  v.got = *got * e.times / *unit_scale(e.unit);
+  v.within = std::abs(*v.got - e.value) <= (tolerance + 1e-12) * std::abs(e.value);
+  return v;
+}
+
+}  // namespace
+
 Checked check(const Question& q) {
   Checked c;
   json answers = json::array();
@@ -253,26 +293,7 @@ Checked check(const Question& q) {
     }
   }
   const json& root = q.commands.size() == 1 ? answers.front() : answers;
-  for (const Expected& e : q.expected) {
-    Checked::Value v{e, std::nullopt, {}, false};
-    try {
-      const json* found = look_up(root, e.at);
-      if (found == nullptr || (!found->is_number() && !found->is_string() && !found->is_boolean())) {
-        v.text = "the answer has no " + e.at;
-      } else if (e.label) {
-        v.text = found->is_string() ? found->get<std::string>() : found->dump();
-        v.within = v.text == e.text;
-      } else if (!found->is_number()) {
-        v.text = found->dump() + " is not a number";
-      } else {
-        v.got = found->get<double>() / *unit_scale(e.unit);
-        v.within = std::abs(*v.got - e.value) <= q.tolerance * std::abs(e.value) + 1e-12 * std::abs(e.value);
-      }
-    } catch (const json::exception&) {
-      v.text = e.at + " is not a pointer into the answer; write /key or /cases/0/key";
-    }
-    c.values.push_back(std::move(v));
-  }
+  for (const Expected& e : q.expected) c.values.push_back(compare(root, e, q.tolerance));
   return c;
 }
 

@@ -10,7 +10,9 @@
 namespace napkin::cli {
 
 struct Expected {
-  std::string name, unit, at;  // `at`: JSON pointer into the command's answer
+  std::string name, unit, at;  // `at`: where it stands in the commands' answers
+  std::string plus, over;      // another number added, then one divided by; empty = none
+  double times = 1;
   double value = 0;            // in `unit`
   std::string text;            // of a label
   bool label = false;

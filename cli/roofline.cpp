@@ -94,7 +94,7 @@ void add_roofline(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "roofline",
                   .description = "Roofline of an operator or a product MxNxK: bound, time, ridge, critical batch, tiles and waves",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--m", Reads::tokens, "Product: rows of the result (tokens)"},
                       {"--n", Reads::tokens, "Product: columns (outputs)"},
                       {"--k", Reads::tokens, "Product: contracted (inputs)"},

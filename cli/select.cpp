@@ -59,7 +59,7 @@ void add_select(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "select",
                   .description = "Mode, median, top-k, heavy hitters over workers: rounds, bytes, time, exact or not",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--of", Reads::word, "median, mode, top-k or heavy-hitters", "median"},
                       {"--workers", Reads::count, "Workers", "10"},
                       {"--values", Reads::count, "Values on each", "100M"},

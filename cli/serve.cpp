@@ -55,7 +55,7 @@ void add_serve(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "serve",
                   .description = "Serving: concurrency and replicas (Little), prefill:decode servers, speculation, chunked prefill",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--rate", Reads::rate, "Requests arriving: 20/s"},
                       {"--output", Reads::tokens, "Tokens of an answer", "512"},
                       {"--prefill-time", Reads::seconds, "Prefill of a prompt: 0.5 s"},

@@ -26,15 +26,20 @@ void compute(const Given& g, Answer& a) {
   a.add("tokens_per_step", "tokens of a step", let("T", batch * sequence));
   a.add("tokens_per_gpu", "... on each", let("T_each", batch * sequence / gpus));
   const bool shaped = g.has_shape_of("--layers") && g.has_shape_of("--hidden");
+  const auto hidden = g.has_shape_of("--hidden") ? g.shape("--hidden", "h") : ScalarT<T>(1);
   if (!shaped && shape.tp > 1 && g.has_parameters()) throw InputError("tensor parallelism needs --layers and --hidden, or --model");
   const auto rate = let("rate", g.peak() * g.number("--efficiency", "efficiency"));
   const auto p = g.has_parameters() ? g.active_parameters() : ScalarT<T>(0);
   const auto e = step_estimate(g.scope(), p, batch, sequence, micro, shaped ? g.shape("--layers", "L") : ScalarT<T>(1),
-                               shaped ? g.shape("--hidden", "h") : ScalarT<T>(1), shape, rate, g.link(), g.nic());
+                               hidden, shape, rate, g.link(), g.nic());
   if (shape.pp > 1 || !g.has_parameters()) {
     a.add("micro_batches", "micro-batches of a replica", e.micro_batches);
     a.add("bubble_over_ideal", "bubble over ideal", e.bubble, Show::percent);
     a.add("bubble_over_total", "bubble over total", e.bubble_of_total, Show::percent);
+  }
+  if (shape.pp > 1 && g.has_shape_of("--hidden")) {
+    a.add("sends_s", "messages between stages, one after the other, none hidden (not in the step)", e.sends);
+    a.add("sends_fill_factor", "... over those of a full pipeline", e.sends_fill, Show::factor);
   }
   if (!g.has_parameters()) return;
   a.add("flops_per_step", "FLOPs of a step", training_flops(p, batch * sequence, ScalarT<T>(shape.recompute ? 8 : 6)));
@@ -62,7 +67,7 @@ void add_steptime(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "steptime",
                   .description = "Training step by rule of thumb: compute, bubble, TP and DP communication, MFU; stragglers",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Model, or --params --layers --hidden"},
                       {"--params", Reads::count, "Parameters (of one token)"},
                       {"--layers", Reads::count, "Layers"},

@@ -84,7 +84,7 @@ void add_traintime(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "traintime",
                   .description = "Training run: 6ND FLOPs, days, GPU-hours, cost, Chinchilla tokens, tokens per step",
-                  .parameters = Parameters{
+                  .parameters = OptionList{
                       {"--model", Reads::model, "Model, or:"},
                       {"--params", Reads::count, "Parameters (of one token)"},
                       {"--active", Reads::count, "Parameters of one token, when sparse"},

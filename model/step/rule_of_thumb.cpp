@@ -23,6 +23,14 @@ ScalarT<K> optimal_tokens(ScalarT<K> parameters, ScalarT<K> ratio) {
 }
 
 template <class K>
+PassFlops<K> pass_flops(ScalarT<K> linear_parameters, ScalarT<K> tokens, ScalarT<K> keys, ScalarT<K> width) {
+  const auto linear = let("F_linear", 2 * linear_parameters * tokens * flop);
+  const auto scores = let("F_scores", 4 * tokens * keys * width * flop);
+  return {let("F", linear + scores, "qi2024zerobubble"), let("B", linear + 2 * scores, "qi2024zerobubble"),
+          let("W", linear, "qi2024zerobubble")};
+}
+
+template <class K>
 StepEstimate<K> step_estimate(const Scope<K>& scope, ScalarT<K> parameters, ScalarT<K> batch, ScalarT<K> sequence,
                               ScalarT<K> micro_batch, ScalarT<K> layers, ScalarT<K> hidden, const StepShape& shape,
                               FlopsPerSecondT<K> rate, BytesPerSecondT<K> tensor_bandwidth,
@@ -41,6 +49,11 @@ StepEstimate<K> step_estimate(const Scope<K>& scope, ScalarT<K> parameters, Scal
     const auto one = let("T_tp_all_reduce", 2 * (tp - 1) / tp * message / tensor_bandwidth, "patarasuk2009");
     e.tensor = let("T_tp", (shape.recompute ? 6 : 4) * layers / pp * e.micro_batches * one, "shoeybi2019megatron");
     e.tensor_with_bubble = let("T_tp_bubble", e.tensor * (1 + e.bubble));
+  }
+  if (shape.pp > 1) {
+    const auto rounds = e.micro_batches + pp - 2;
+    e.sends = let("T_sends", rounds * (2 * byte * micro_batch * sequence * hidden) / data_bandwidth, "austin2025scaling");
+    e.sends_fill = let("sends_fill", rounds / e.micro_batches);
   }
   if (shape.dp > 1) {
     const auto held = let("V_dp", 2 * byte * parameters / (tp * pp));
@@ -67,6 +80,7 @@ ScalarT<K> expected_maximum(ScalarT<K> ranks, ScalarT<K> sigma) {
   template FlopsT<K> attention_flops_per_token<K>(ScalarT<K>, ScalarT<K>, ScalarT<K>, bool);                          \
   template SecondsT<K> time_at<K>(FlopsT<K>, ScalarT<K>, FlopsPerSecondT<K>, ScalarT<K>);                             \
   template ScalarT<K> optimal_tokens<K>(ScalarT<K>, ScalarT<K>);                                                      \
+  template PassFlops<K> pass_flops<K>(ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>);                                \
   template StepEstimate<K> step_estimate<K>(const Scope<K>&, ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>,          \
                                             ScalarT<K>, ScalarT<K>, const StepShape&, FlopsPerSecondT<K>,             \
                                             BytesPerSecondT<K>, BytesPerSecondT<K>);                                  \

@@ -18,6 +18,15 @@ template <class K>
 template <class K>
 [[nodiscard]] ScalarT<K> optimal_tokens(ScalarT<K> parameters, ScalarT<K> ratio);
 
+// One layer over `tokens` of a sequence of `keys`, linears of P parameters, attention of width N·H (qi2024zerobubble
+// table 1): F = 2Pt + 4tsw, B (gradient of the input) = 2Pt + 8tsw, W (of the weights) = 2Pt.
+template <class K>
+struct PassFlops {
+  FlopsT<K> forward, input_gradient, weight_gradient;
+};
+template <class K>
+[[nodiscard]] PassFlops<K> pass_flops(ScalarT<K> linear_parameters, ScalarT<K> tokens, ScalarT<K> keys, ScalarT<K> width);
+
 struct StepShape {
   double tp = 1, pp = 1, dp = 1, chunks = 1;
   bool zero3 = false, recompute = false, sequence_parallel = false;
@@ -27,6 +36,8 @@ struct StepEstimate {
   ScalarT<K> micro_batches, bubble, bubble_of_total;  // (p−1)/(v·m), over ideal and over total
   SecondsT<K> compute, compute_with_bubble;
   SecondsT<K> tensor, tensor_with_bubble;             // 4 all-reduces of b·s·h a layer and micro-batch (6 recomputing)
+  SecondsT<K> sends;                                  // (m + p − 2) messages of 2·b·s·h between stages, none hidden
+  ScalarT<K> sends_fill;                              // ... over m of them
   SecondsT<K> data;                                   // all-reduce of the gradients; ZeRO-3: three passes of weights
   SecondsT<K> exposed, hidden;                        // step with nothing, and with all communication hidden
 };
