@@ -143,6 +143,8 @@ void add_budget(CLI::App& app, Session& session) {
                  {.name = "budget",
                   .description = "Training memory by rule of thumb: recipes, ZeRO, activations, logits; largest model, fewest GPUs, largest micro-batch",
                   .parameters = shape_options + OptionList{
+                      {"--ungated", Reads::flag, "The feed-forward has no gate"},
+                      {"--tied", Reads::flag, "Embedding and head are one tensor"},
                       {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads, adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
                       {"--zero", Reads::count, "ZeRO stage 0-3; 0,1,2,3 compares", "0"},
                       {"--dp", Reads::count, "Ranks that states are sharded over", "1"},

@@ -304,7 +304,8 @@ Json to_json(const Calculator& c, const std::vector<Worked>& all, bool explained
   const auto one = [&](const Worked& w, Json& into) {
     into["given"] = Json::object();
     for (const auto& [flag, text] : w.typed) into["given"][flag.substr(2)] = text;
-    for (const auto& [key, value] : figures_json(w.answer).items()) into[key] = value;
+    const Json figures = figures_json(w.answer);
+    for (const auto& [key, value] : figures.items()) into[key] = value;
     if (explained) into["explanation"] = explain_json(roots(w));
   };
   if (all.size() == 1) {

@@ -167,6 +167,7 @@ void compute(const Given& g, Answer& a) {
       a.add(at + "tokens_per_s_per_gpu", of + "tokens/s of one accelerator", *each);
       a.add(at + "model_flops_per_s_per_gpu", of + "model FLOP/s of one accelerator", rate);
       a.add(at + "model_tflops_per_gpu", of + "... in TFLOP/s", let("TFLOPs", rate / (TFLOP / second)));
+      if (some) a.add(at + "executed_flops_per_s_per_gpu", of + "executed FLOP/s of one accelerator", executed);
       if (some) a.add(at + "executed_tflops_per_gpu", of + "executed, in TFLOP/s", let("TFLOPs_executed", executed / (TFLOP / second)));
       if (gpus) a.add(at + "tokens_per_s", of + "tokens/s of all", let("tokens_per_s", *each * *gpus));
       if (gpus && step_tokens) a.add(at + "step_time_s", of + "step time", let("T_step_time", *step_tokens / (*each * *gpus)));

@@ -84,6 +84,7 @@ void compute(const Given& g, Answer& a) {
     } else {
       const auto left = let("free", gpus * usable - weights);
       a.add("gpus", "accelerators", let("n", gpus));
+      a.add("memory_bytes", "their memory", let("M_all", gpus * usable), Show::gib);
       a.add("free_bytes", "left for caches on them", left, Show::gib);
       a.add("free_bytes_per_gpu", "... on each", let("free_each", left / gpus), Show::gib);
       if (sized) {
