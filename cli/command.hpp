@@ -68,5 +68,6 @@ void add_questions(CLI::App& app, Session& session);
 void add_hw(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_frameworks(CLI::App& app, Session& session);
+void add_validate(CLI::App& app, Session& session);
 
 }  // namespace napkin::cli

@@ -191,6 +191,15 @@ nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run
     for (const auto& [name, bit] : modules)
       if ((request.recompute_modules & bit) != 0) j["recompute_modules"].push_back(name);
   }
+  if (request.task) j["task"] = *request.task;
+  if (const Adapters& a = run.job.adapters; a.any()) {
+    constexpr std::array<std::pair<std::string_view, std::uint8_t>, 4> targets{
+        {{"qkv", adapter_qkv}, {"o", adapter_out}, {"gate_up", adapter_gate_up}, {"down", adapter_down}}};
+    j["lora"]["rank"] = a.rank;
+    for (const auto& [name, bit] : targets)
+      if ((a.targets & bit) != 0) j["lora"]["targets"].push_back(name);
+  }
+  if (run.job.offloaded_layers > 0) j["activation_offload_layers"] = run.job.offloaded_layers;
   j["model"] = nlohmann::ordered_json::parse(request.model_json);
   j["convention"] = to_string(run.convention);
   if (request.year) j["year"] = *request.year;

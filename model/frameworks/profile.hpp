@@ -49,6 +49,14 @@ struct ElementwisePolicy {
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
 
+// How a low-precision recipe quantises (micikevicius2022fp8; Transformer Engine).
+struct LowPrecision {
+  bool weights_once_a_step = false;  // weights are quantised at the first micro-batch and kept for the others
+  bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
+  bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
+  bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+};
+
 // Which part of each communication the kernels hide.
 struct Overlap {
   Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
@@ -74,6 +82,7 @@ struct Profile {
   DataParallel data_parallel;
   SavedTensors saved;
   ElementwisePolicy elementwise;
+  LowPrecision low_precision;
   Overlap overlap;
   HostCosts host;
   MemoryOverheads memory;

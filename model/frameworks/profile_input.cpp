@@ -11,7 +11,7 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
-                                        "data_parallel", "saved", "elementwise", "overlap", "host", "memory",
+                                        "data_parallel", "saved", "elementwise", "low_precision", "overlap", "host", "memory",
                                         "compute", "moe", "attention", "residuals", "rules", "eras"};
 constexpr std::size_t max_ancestors = 8;
 
@@ -90,6 +90,13 @@ void apply(const Field& root, Profile& p) {
     const Group g(*f, {"traffic", "loss_passes"});
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
+  }
+  if (const auto f = root.find("low_precision")) {
+    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "source", "kind"});
+    take(*f, "weights_once_a_step", p.low_precision.weights_once_a_step);
+    take(*f, "norm_quantises", p.low_precision.norm_quantises);
+    take(*f, "gathers_quantised", p.low_precision.gathers_quantised);
+    take(*f, "saves_quantised", p.low_precision.saves_quantised);
   }
   if (const auto f = root.find("overlap")) {
     const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});
@@ -210,13 +217,15 @@ Profile read_profile(const std::string& what, int year) {
     root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
     if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
     apply(root, p);
-    // Eras are listed oldest first; the first one the year lies before wins.
+    // The first era that the year lies in wins: below `before`, or `from` on.
     if (const auto eras = root.find("eras"); eras && year > 0)
-      for (const Field& era : eras->elements())
-        if (year < era["before"].integer(1990, 2100)) {
+      for (const Field& era : eras->elements()) {
+        const auto from = era.find("from");
+        if (from ? year >= from->integer(1990, 2100) : year < era["before"].integer(1990, 2100)) {
           apply(era, p);
           break;
         }
+      }
   }
   const Field own = chain.front().root();
   p.name = own["name"].string();

@@ -29,10 +29,18 @@ StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankPar
 }
 
 template <class K>
+BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters, const StateShards& shards) {
+  const auto n = shards.zero >= 3 ? scope.input("n", static_cast<double>(shards.dense)) : ScalarT<K>(1);
+  const auto n_e = shards.zero >= 3 ? scope.input("n_e", static_cast<double>(shards.expert)) : ScalarT<K>(1);
+  return let("M_frozen", (parameters.dense / n + parameters.expert / n_e) *
+                             scope.input("B_frozen", Bytes::si(per_parameter), "bytes of a frozen weight"), "hu2022lora");
+}
+
+template <class K>
 StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
                             const StageTensors<K>& tensors, double in_flight, int communicators) {
   StageMemory<K> m;
-  m.parameters = states.parameters;
+  m.parameters = states.parameters + tensors.quantised;
   m.gradients = states.gradients;
   m.optimizer = states.optimizer;
   m.activations = let("M_act", scope.input("in_flight", in_flight, "narayanan2021: micro-batches held at once") *
@@ -67,6 +75,7 @@ Verdict verdict(Bytes device, Bytes capacity) {
 
 #define NAPKIN_INSTANTIATE(K)                                                                              \
   template StateBytes<K> state_bytes(Scope<K>, const BytePolicy&, const RankParameters<K>&, const StateShards&); \
+  template BytesT<K> frozen_bytes(Scope<K>, double, const RankParameters<K>&, const StateShards&);           \
   template StageMemory<K> stage_memory(Scope<K>, const Profile&, const StateBytes<K>&, const StageTensors<K>&,   \
                                        double, int);
 NAPKIN_INSTANTIATE(Plain)

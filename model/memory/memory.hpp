@@ -27,6 +27,11 @@ template <class K>
 [[nodiscard]] StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankParameters<K>& parameters,
                                         const StateShards& shards);
 
+// Weights without gradient or optimizer state (hu2022lora), at `per_parameter` bytes; ZeRO-3 shards them too.
+template <class K>
+[[nodiscard]] BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters,
+                                     const StateShards& shards);
+
 // What the peak of a stage consists of.
 template <class K>
 struct StageMemory {
@@ -44,6 +49,7 @@ struct StageTensors {
   BytesT<K> activations{};   // layers of the stage, one micro-batch
   BytesT<K> head{};          // head and loss, one micro-batch
   BytesT<K> transient{};     // one layer's recomputed activations
+  BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
 };
 

@@ -6,10 +6,11 @@
 
 namespace napkin {
 
-// `dense` is replicated over data (and context) parallelism, `expert` over the smaller expert-data-parallel group.
+// `dense` is replicated over data (and context) parallelism, `expert` over the smaller expert-data-parallel group. With
+// low-rank adapters only `adapters` is trained, replicated as `dense` is.
 template <class K>
 struct RankParameters {
-  ScalarT<K> dense{}, expert{};
+  ScalarT<K> dense{}, expert{}, adapters{};
 };
 
 // One layer under tensor parallelism tp and expert parallelism ep × etp. Norms, router and MLA down-projections are

@@ -1,14 +1,30 @@
 #include "model/step/compose.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace napkin {
 namespace {
 
+// Share of a stage's layers whose saved tensors wait in host memory.
+template <class K>
+double offloaded_share(const Job& job, const StageUnit<K>& s) {
+  return s.cost->depth > 0 ? std::min(1.0, static_cast<double>(job.offloaded_layers) / s.cost->depth) : 0.0;
+}
+
+// What moving them adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
+template <class K>
+SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const StageUnit<K>& s, SecondsT<K> window) {
+  const double share = offloaded_share(job, s);
+  if (share == 0) return {};
+  const auto transfer = share * s.cost->tensors.activations / scope.read("host bandwidth", job.hardware->accelerator.host_bandwidth);
+  return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
+}
+
 // Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
 template <class K>
 struct StagePace {
-  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed, per micro-batch
+  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{}, offload{};  // exposed, per micro-batch
   SecondsT<K> forward{}, backward{};
 };
 
@@ -27,8 +43,10 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
     p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient);
   }
   if (l.pp > 1) p.messages = l.vpp * message;
-  p.forward = forward + p.gather_forward + p.messages;
-  p.backward = backward + p.gather_backward + p.reduce + p.messages;
+  const SecondsT<K> out = offload_exposed(scope, job, s, forward), back = offload_exposed(scope, job, s, backward);
+  p.offload = out + back;
+  p.forward = forward + p.gather_forward + p.messages + out;
+  p.backward = backward + p.gather_backward + p.reduce + p.messages + back;
   return p;
 }
 
@@ -42,6 +60,12 @@ template <class K>
 StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
   StageTensors<K> t = s.cost->tensors;
   t.gathered = s.dp->gathered;
+  if (const double share = offloaded_share(job, s); share > 0) {
+    // Two layers are on their way at a time, one out and one back.
+    const auto layer = t.activations / s.cost->depth;
+    t.transient += 2 * layer;
+    t.activations = let("act_kept", (1 - share) * t.activations);
+  }
   return stage_memory(scope, *job.profile, s.dp->states, t, s.in_flight, communicators(l));
 }
 
@@ -93,7 +117,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   // 2. Work of that stage over the micro-batches.
   set(Term::forward_gemm, m * c.forward.gemm);
   set(Term::forward_attention, m * c.forward.attention);
-  set(Term::forward_elementwise, m * c.forward.elementwise);
+  set(Term::forward_elementwise, m * c.forward.elementwise + c.once);
   set(Term::backward_gemm, m * c.backward.gemm);
   set(Term::backward_attention, m * c.backward.attention);
   set(Term::backward_elementwise, m * c.backward.elementwise);
@@ -104,6 +128,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   set(Term::ep_comm, m * (c.forward.ep + c.backward.ep));
   set(Term::pp_comm, m * (2 * slowest.messages));
   set(Term::host, m * (c.forward.host + c.backward.host));
+  set(Term::offload, m * slowest.offload);
 
   // 3. The bubble of the schedule.
   if (l.pp > 1) {
@@ -116,17 +141,28 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   }
 
   // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
+  // Of several chunks a rank, all but one have the other chunks' passes over pp micro-batches to hide behind
+  // (narayanan2021: a group of pp micro-batches goes through one chunk after another).
+  const double chunks = l.vpp;
+  const auto once_a_step = [&](SecondsT<K> communication, SecondsT<K> pass, bool overlapped) {
+    if (chunks == 1) return exposed(scope, dp, communication, pass, overlapped);
+    return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
+           exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
+  };
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, exposed(scope, dp, s.dp->reduce, c.backward_total, dp.overlap_gradient));
+    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather));
+    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather));
   }
   set(Term::optimizer, s.dp->optimizer);
+  const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
+  step.forward = m * slowest.forward + (l.zero >= 3 ? SecondsT<K>{} : term(Term::param_gather));
+  step.backward = m * slowest.backward + (l.zero >= 2 ? SecondsT<K>{} : term(Term::dp_comm));
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];

@@ -19,6 +19,7 @@ enum class Term : std::uint8_t {
   ends,             // embedding, head and loss where the slowest stage has them
   tp_comm, cp_comm, ep_comm, pp_comm,  // exposed communication
   host,             // launches that kernels are too short to hide
+  offload,          // saved tensors on their way to host memory and back, where the passes are too short to hide them
   bubble,           // what the slowest stage waits for the others
   dp_comm,          // exposed gradient reduction
   param_gather,     // exposed parameter gathering
@@ -26,11 +27,11 @@ enum class Term : std::uint8_t {
   straggler,        // growth of the slowest rank with scale
   fixed             // host work per step
 };
-inline constexpr std::size_t term_count = 19;
+inline constexpr std::size_t term_count = 20;
 inline constexpr std::array<std::string_view, term_count> term_names{
     "forward_gemm",  "forward_attention",  "forward_elementwise", "backward_gemm", "backward_attention",
     "backward_elementwise", "recompute",   "head_and_embedding",  "tp_comm",       "cp_comm",
-    "ep_comm",       "pp_comm",            "host",                "bubble",        "dp_comm",
+    "ep_comm",       "pp_comm",            "host",                "offload",       "bubble",        "dp_comm",
     "param_gather",  "optimizer",          "straggler",           "fixed"};
 
 // A pipeline stage (or a run of equal ones) with what its layout makes of it.
@@ -46,6 +47,8 @@ template <class K>
 struct StepCost {
   SecondsT<K> time{};
   std::array<SecondsT<K>, term_count> terms{};
+  // The slowest stage's passes over all micro-batches, with what communication leaves exposed in them.
+  SecondsT<K> forward{}, backward{};
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage

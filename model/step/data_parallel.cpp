@@ -57,8 +57,10 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   };
 
   DataParallelCost<K> c;
-  c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
+  const RankParameters<K> trained =
+      job.adapters.any() ? RankParameters<K>{.dense = stage.parameters.adapters} : stage.parameters;
+  c.reduce = let("t_reduce", reduce(trained.dense, dense) + reduce(trained.expert, expert));
+  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
     const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
@@ -70,11 +72,12 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   }
   const StateShards shards = state_shards(l);
   const BytePolicy& bytes = job.profile->bytes;
-  c.states = state_bytes(scope, bytes, stage.parameters, shards);
+  c.states = state_bytes(scope, bytes, trained, shards);
+  if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
-  const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
-                                            stage.parameters.expert / static_cast<double>(shards.expert)
-                                      : stage.parameters.dense + stage.parameters.expert;
+  const auto shard = shards.zero >= 1 ? trained.dense / static_cast<double>(shards.dense) +
+                                            trained.expert / static_cast<double>(shards.expert)
+                                      : trained.dense + trained.expert;
   const auto traffic = scope.read("B_grad", bytes.gradient) +
                        2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
                        (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);

@@ -39,6 +39,11 @@ Shard shard_of(const Job& job, const LayerKey& k) {
 
 namespace {
 
+template <class K>
+bool frozen(const Job& job, const Operator<K>& o) {
+  return job.adapters.any() && o.weight;
+}
+
 // Prices one operator at a time and keeps the totals.
 template <class K>
 class Pricer {
@@ -70,20 +75,64 @@ class Pricer {
     const SecondsT<K> forward = run(s, out);
     forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
-    // dW = Xᵀ·dY, added into the gradient buffer: read and written.
-    const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
-    backward_.gemm += second;
-    if (o.weight) weight_gradient_ += second;
     forward_kernels_ += 1;
-    backward_kernels_ += 2;
+    backward_kernels_ += 1;
+    if (frozen(job_, o)) {
+      adapters(o);
+    } else {
+      // dW = Xᵀ·dY, added into the gradient buffer: read and written.
+      const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+      backward_.gemm += second;
+      if (o.weight) weight_gradient_ += second;
+      backward_kernels_ += 1;
+    }
     if (low && job_.precision.cast_bytes > 0) {
       // X and W are quantised forward; dY backward (with the transposes that both backward products need).
-      forward_.elementwise += cast(s.count * (s.m * s.k + s.k * s.n));
+      const LowPrecision& how = job_.profile->low_precision;
+      if (!(how.norm_quantises && o.input_of_norm)) {
+        forward_.elementwise += cast(s.count * s.m * s.k);
+        forward_kernels_ += 1;
+      }
+      if (how.weights_once_a_step && frozen(job_, o)) {
+        // Quantised when they were loaded.
+      } else if (how.weights_once_a_step) {
+        once_ += cast(s.count * s.k * s.n);
+      } else {
+        forward_.elementwise += cast(s.count * s.k * s.n);
+        forward_kernels_ += 1;
+      }
       backward_.elementwise += cast(s.count * s.m * s.n);
-      forward_kernels_ += 2;
       backward_kernels_ += 1;
     }
     return forward;
+  }
+  // Beside a frozen linear: X·A and (X·A)·B forward, two products each for their gradients, and the sum of the two outputs
+  // (hu2022lora). A quantised weight is expanded before both products that use it (dettmers2023qlora).
+  void adapters(const Operator<K>& o) {
+    const auto& s = o.gemm;
+    if (job_.adapters.quantised) {
+      const auto expand = s.count * s.k * s.n * ((job_.adapters.frozen_bytes + job_.precision.base_bytes) * byte);
+      const auto time = let("dequantise", elementwise_cost(scope_, accelerator_, expand).time, "dettmers2023qlora");
+      forward_.elementwise += time;
+      backward_.elementwise += time;
+      forward_kernels_ += 1;
+      backward_kernels_ += 1;
+    }
+    if ((o.target & job_.adapters.targets) == 0) return;
+    const auto r = scope_.input("r", job_.adapters.rank, "adapter rank");
+    const double e = job_.precision.base_bytes;
+    const auto product = [&](ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
+      return let("adapter", gemm_cost(scope_, accelerator_, job_.precision.base, e, e, {m, n, k, s.count}, Regime::sustained).time,
+                 "hu2022lora");
+    };
+    forward_.gemm += product(s.m, r, s.k) + product(s.m, s.n, r);
+    backward_.gemm += product(s.m, r, s.n) + product(s.m, s.k, r) + product(s.k, r, s.m) + product(r, s.n, s.m);
+    const BytesT<K> y = s.count * s.m * s.n * (e * byte), x = s.count * s.m * s.k * (e * byte);
+    forward_.elementwise += let("adapter_sum", elementwise_cost(scope_, accelerator_, 3 * y).time);
+    backward_.elementwise += let("adapter_sum", elementwise_cost(scope_, accelerator_, 3 * x).time);
+    forward_kernels_ += 3;
+    backward_kernels_ += 5;
+    trained_ += s.count * r * (s.k + s.n);
   }
   SecondsT<K> attention(const Operator<K>& o) {
     const SecondsT<K> forward = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
@@ -111,8 +160,13 @@ class Pricer {
     return forward;
   }
   SecondsT<K> collective(const Operator<K>& o) {
+    const bool quantised = o.axis == Axis::tp && o.low_precision && job_.profile->low_precision.gathers_quantised &&
+                           job_.precision.gemm_bytes < job_.precision.base_bytes;
     const auto cost = [&](Operation op) {
-      return let(o.name, collective_cost(scope_, job_.hardware->network, op, o.bytes, group(o.axis)).time);
+      const BytesT<K> bytes = quantised && op == Operation::all_gather
+                                  ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
+                                  : o.bytes;
+      return let(o.name, collective_cost(scope_, job_.hardware->network, op, bytes, group(o.axis)).time);
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
@@ -168,6 +222,8 @@ class Pricer {
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
   [[nodiscard]] SecondsT<K> weight_gradient() const { return weight_gradient_; }
+  [[nodiscard]] ScalarT<K> trained() const { return let("P_adapters", trained_, "hu2022lora"); }
+  [[nodiscard]] SecondsT<K> once() const { return let("quantise_weights", once_); }
 
  private:
   SecondsT<K> cast(ScalarT<K> elements) {
@@ -194,9 +250,23 @@ class Pricer {
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
-  SecondsT<K> weight_gradient_{}, ring_forward_{}, ring_backward_{};
+  ScalarT<K> trained_{};
+  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
+
+// A linear keeps its input in the format that its weight gradient multiplies.
+template <class K>
+BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
+  if (o.kind == Operator<K>::Kind::gemm && frozen(job, o)) {
+    // Without a weight gradient only an adapter beside it reads the input again.
+    if ((o.target & job.adapters.targets) == 0) return {};
+    return o.saved;
+  }
+  const bool quantised = o.kind == Operator<K>::Kind::gemm && o.weight && o.low_precision &&
+                         job.profile->low_precision.saves_quantised;
+  return quantised ? job.precision.gemm_bytes / job.precision.base_bytes * o.saved : o.saved;
+}
 
 }  // namespace
 
@@ -210,12 +280,14 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
     if ((o.rerun & key.modules) != 0) rerun += forward;
-    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, o.saved, {}, "saved");
+    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, saved_bytes(job, o), {}, "saved");
   }
   pricer.finish();
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();
+  c.once = pricer.once();
+  c.adapters = pricer.trained();
   if (key.recompute == Recompute::full) {
     // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
     const Shard sh = shard_of(job, key);

@@ -11,7 +11,7 @@ void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention 
   const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *
                                         scope.input("s", static_cast<double>(job.sequence), "job: sequence length"));
   p.tokens_per_gpu = let("tokens_per_s_per_gpu", tokens / p.step.time / gpus);
-  p.token_flops = training_flops_per_token(scope, *job.model, job.sequence, convention);
+  p.token_flops = training_flops_per_token(scope, *job.model, job.sequence, convention, job.adapters.any());
   p.model_rate = let("model_flops_per_gpu", p.token_flops.total * p.tokens_per_gpu, "chowdhery2022palm");
   p.peak = scope.read("peak", *job.hardware->accelerator.peak[static_cast<std::size_t>(job.precision.gemm)]);
   p.mfu = let("mfu", p.model_rate / p.peak, "chowdhery2022palm");

@@ -30,10 +30,16 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.backward = s.backward + n * l.backward;
     s.recompute += n * l.recompute;
     s.weight_gradient += n * l.weight_gradient;
+    s.once += n * l.once;
     s.tensors.activations += n * l.saved;
     s.tensors.transient = max(s.tensors.transient, l.transient);
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
+    s.parameters.adapters += n * l.adapters;
+    // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
+    if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
+      s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
+                             scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
     s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
     s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
   };

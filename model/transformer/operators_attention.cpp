@@ -65,7 +65,7 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const auto gate = at.output_gate ? q_width : ScalarT<K>(0);
 
   b.enter_tp("tp_enter_attention", b.hidden);
-  b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden);
+  b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden).target = adapter_qkv;
   const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
   if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
   if (a.position == Position::rope)
@@ -77,7 +77,7 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const BytesT<K> out = b.tokens * heads * dv * b.e;
   if (at.output_gate) b.elementwise("output_gate", 3 * out, 5 * out, 2 * out);
   if (b.profile.saved.attention_output_copy) b.elementwise("attention_copy", 2 * out, 2 * out, out);
-  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out);
+  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out).target = adapter_out;
   b.leave_tp("tp_leave_attention", b.hidden);
 }
 
@@ -95,21 +95,27 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
     b.gemm_of_norm("mla_down", b.local, q_rank + kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", q_rank + kv_rank, b.local);
     b.enter_tp("tp_enter_attention", q_rank + kv_rank + r);
-    b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank).rerun = recompute_mla_up;
+    auto& q_up = b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank);
+    q_up.rerun = recompute_mla_up;
+    q_up.target = adapter_qkv;
   } else {
     b.gemm_of_norm("mla_down", b.local, kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", kv_rank, b.local);
     b.enter_tp("tp_enter_attention", b.hidden + kv_rank + r);
-    b.gemm("mla_q", b.tokens, heads * key, b.hidden).rerun = recompute_mla_up;
+    auto& q = b.gemm("mla_q", b.tokens, heads * key, b.hidden);
+    q.rerun = recompute_mla_up;
+    q.target = adapter_qkv;
   }
-  b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank).rerun = recompute_mla_up;
+  auto& kv_up = b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank);
+  kv_up.rerun = recompute_mla_up;
+  kv_up.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
   b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
   ring(b, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
-  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out);
+  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out).target = adapter_out;
   b.leave_tp("tp_leave_attention", b.hidden);
 }
 

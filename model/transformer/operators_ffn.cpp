@@ -19,9 +19,11 @@ template <class K>
 void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, const char* act, const char* down) {
   const typename OperatorBuilder<K>::Within module(b, recompute_ffn);
   b.enter_tp("tp_enter_ffn", b.hidden);
-  b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden);
+  b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden).target = adapter_gate_up;
   activation(b, act, b.tokens, width, gated);
-  b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e).drops |= recompute_activation;
+  auto& second = b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e);
+  second.drops |= recompute_activation;
+  second.target = adapter_down;
   b.leave_tp("tp_leave_ffn", b.hidden);
 }
 
@@ -56,9 +58,12 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const auto width = let("f_expert", b.scope.input("f_e", m.ffn) / etp);
   const auto local_experts = let("E_local", E / ep);
   const auto per_expert = let("rows_per_expert", rows / local_experts);
-  b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
+  b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts).target =
+      adapter_gate_up;
   activation(b, "expert_activation", rows, width, gated);
-  b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts).drops |= recompute_activation;
+  auto& down = b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
+  down.drops |= recompute_activation;
+  down.target = adapter_down;
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
