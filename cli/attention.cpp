@@ -69,6 +69,13 @@ void compute(const Given& g, Answer& a) {
   a.add("attainable_flops_per_s", "attainable", attainable);
   a.add("attainable_share", "... of the peak", let("share", attainable / peak), Show::percent);
   a.add("prefill_compute_bound_tokens", "prefill is compute-bound above", compute_bound_length(at, group, element));
+  if (g.typed("--sram") && g.has_shape_of("--head-dim")) {
+    const auto f = flash_blocks(g.bytes("--sram", "M_chip"), g.shape("--head-dim", "d"), keys, element);
+    a.add("block_columns", "FlashAttention-1: keys of a block", f.columns);
+    a.add("block_rows", "... queries of a block", f.rows);
+    a.add("query_passes", "... times the queries are read", f.passes);
+    a.add("flash_bytes_per_head", "... bytes of one head", f.traffic, Show::gib);
+  }
   // 3. The exponential beside the products.
   if (g.has_shape_of("--head-dim") && (g.typed("--sfu") || g.hardware().accelerator.clock)) {
     const auto sfu = g.typed("--sfu") ? g.rate("--sfu", "E")
@@ -123,6 +130,7 @@ void add_attention(CLI::App& app, Session& session) {
                       {"--causal", Reads::flag, "With --cp: causal and balanced (zig-zag)"},
                       {"--element", Reads::bytes, "Bytes of an element", "2"},
                       {"--sfu", Reads::rate, "Exponentials a second: 3.9e12"},
+                      {"--sram", Reads::bytes, "Memory on the chip, for FlashAttention's blocks: 192 KiB"},
                       {"--measured", Reads::share, "Share of the peak that was measured"},
                       {"--cp", Reads::count, "Accelerators that share the sequence"},
                       {"--link", Reads::bandwidth, "Their bandwidth, one direction"},

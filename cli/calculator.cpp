@@ -333,11 +333,11 @@ Table to_table(const Calculator& c, const std::vector<Worked>& all, const std::v
   const bool csv = format == OutputFormat::csv;
   Table t;
   t.title = csv ? "" : c.description;
-  t.columns = {{csv ? "key" : "", false}};
+  t.columns = {{csv ? "key" : "figure", false}};
   for (const auto& w : all) {
     std::string head;
     for (const auto& flag : varying) head += fmt::format("{}{} {}", head.empty() ? "" : ", ", flag.substr(2), w.typed.at(flag));
-    t.columns.push_back({all.size() > 1 ? head : csv ? "value" : "", true});
+    t.columns.push_back({all.size() > 1 ? head : "value", true});
   }
   if (all.size() == 2 && !csv) t.columns.push_back({"second / first", true});
   std::vector<std::pair<std::string, std::string>> keys;  // in order of first appearance

@@ -33,6 +33,13 @@ void compute(const Given& g, Answer& a) {
     a.add("read_all_s", "reading all of it", let("T", g.memory() / g.memory_bandwidth()));
     a.add("peak_flops_per_s", "dense peak", g.peak());
     a.add("ridge_flops_per_byte", "ridge", ridge(g.peak(), g.memory_bandwidth()));
+    if (g.typed("--count")) {
+      const auto n = g.number("--count", "n");
+      a.add("total_memory_bytes", "memory of --count of them", let("M_all", n * g.memory()), Show::gib);
+      a.add("total_memory_bandwidth_bytes_per_s", "memory bandwidth of all", let("W_all", n * g.memory_bandwidth()));
+      a.add("total_flops_per_s", "dense peak of all", let("C_all", n * g.peak()));
+      a.add("hosts", "hosts", let("hosts", ceil(n / (g.typed("--per-host") ? g.number("--per-host", "per_host") : g.scope().input("per_host", g.hardware().network.node_size, "accelerators that share a host")))));
+    }
     if (c.power) a.add("flops_per_joule", "FLOPs a joule at the peak", let("F_per_J", g.peak() / g.scope().read("power", *c.power)));
     if (c.price_per_hour) a.add("flops_per_usd", "FLOPs a dollar at the peak", let("F_per_usd", g.peak() * SecondsT<T>(3600 * second) / g.scope().read("price", *c.price_per_hour)));
   }
@@ -60,10 +67,12 @@ void add_chip(CLI::App& app, Session& session) {
                       {"--columns", Reads::count, "Padding: columns"},
                       {"--tile-rows", Reads::count, "Padding: rows of a tile", "8"},
                       {"--tile-columns", Reads::count, "Padding: columns of a tile", "128"},
+                      {"--count", Reads::count, "With --hw: so many of them together"},
+                      {"--per-host", Reads::count, "Accelerators of a host (default: the machine's)"},
                       {"--memory", Reads::bytes, "Memory, instead of the machine's"}} + machine_options,
                   .compute = compute,
                   .examples = "  napkin chip --units 132 --lanes 128\n"
-                              "  napkin chip --registers 256\n"
+                              "  napkin chip --hw tpu-v5p --count 8960\n"
                               "  napkin chip --rows 3 --columns 5 --tile-rows 2 --tile-columns 2"});
 }
 

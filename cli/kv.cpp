@@ -12,9 +12,10 @@ std::vector<KvLayers<T>> layers_of(const Given& g) {
   const auto layers = g.shape("--layers", "L");
   const auto width = g.typed("--latent") ? g.number("--latent", "d_c + d_rope")
                                          : let("width", 2 * g.shape("--kv-heads", "K") * g.shape("--head-dim", "H"), "ainslie2023gqa");
-  if (!g.typed("--window")) return {{layers, width, 0}};
+  const auto heads = g.typed("--latent") ? ScalarT<T>(1) : g.shape("--kv-heads", "K");
+  if (!g.typed("--window")) return {{layers, width, 0, heads}};
   const auto global = g.typed("--global-layers") ? g.number("--global-layers", "L_global") : ScalarT<T>(0);
-  return {{global, width, 0}, {let("L_local", layers - global), width, g.whole("--window", 1)}};
+  return {{global, width, 0, heads}, {let("L_local", layers - global), width, g.whole("--window", 1), heads}};
 }
 
 void compute(const Given& g, Answer& a) {
@@ -36,6 +37,9 @@ void compute(const Given& g, Answer& a) {
     const auto tokens = g.number("--seq", "S");
     const auto token = kv_bytes_per_token(layers, element);
     a.add("kv_bytes_per_token", "cache of a token", token, Show::gib);
+    const auto mine = kv_bytes_per_token_of_rank(layers, element, g.number("--tp", "tp"));
+    if (g.typed("--tp")) a.add("kv_bytes_per_token_per_gpu", "... on one tensor-parallel rank", mine, Show::gib);
+    if (g.typed("--available")) a.add("tokens_that_fit", "tokens whose cache fits in --available of a rank", let("tokens", floor(g.bytes("--available", "available") / mine)));
     sequence = kv_bytes_of_sequence(layers, element, tokens);
     a.add("kv_bytes_per_sequence", "cache of a sequence", sequence, Show::gib);
     bool windows = false;
@@ -113,6 +117,8 @@ void add_kv(CLI::App& app, Session& session) {
                       {"--seq", Reads::tokens, "Tokens of a sequence", "4k"},
                       {"--batch", Reads::count, "Sequences", "1"},
                       {"--sequence-bytes", Reads::bytes, "Cache of a sequence, when it is known"},
+                      {"--tp", Reads::count, "Tensor-parallel ranks", "1"},
+                      {"--available", Reads::bytes, "Memory of a rank that is left for caches: 8.11 GiB"},
                       {"--gpus", Reads::count, "Accelerators that share weights and caches"},
                       {"--hw", Reads::hardware, "Machine", "h100"},
                       {"--memory", Reads::bytes, "Memory of one accelerator"},

@@ -41,6 +41,7 @@ void compute(const Given& g, Answer& a) {
       a.add("all_reduce_s", "all-reduce of the gradients", w.all_reduce);
       a.add("all_reduce_bytes", "bytes sent a step: data parallelism, ZeRO-1", w.all_reduce_sent, Show::gib);
       a.add("zero3_bytes", "bytes sent a step: ZeRO-3", w.zero3_sent, Show::gib);
+      a.add("zero3_s", "... time of them", let("T_zero3", w.zero3_sent / bandwidth));
       a.add("reduce_scatter_s", "reduce-scatter once a step", w.reduce_scatter);
       a.add("reduce_scatter_each_s", "reduce-scatter after every micro-batch", w.reduce_scatter_each);
       a.add("exposed_s", "exposed: only the last backward hides it", w.exposed);

@@ -5,6 +5,8 @@
 namespace napkin::cli {
 namespace {
 
+Watts plain_watt() { return Watts::si(1); }
+
 void compute(const Given& g, Answer& a) {
   std::optional<ScalarT<T>> gpus;
   if (g.typed("--gpus")) gpus = g.number("--gpus", "n");
@@ -66,6 +68,10 @@ void compute(const Given& g, Answer& a) {
     const auto hours = let("gpu_hours", *gpus * *time / SecondsT<T>(3600 * second));
     a.add("gpu_hours", "accelerator-hours", hours);
     a.add("gpu_years", "accelerator-years", let("gpu_years", hours / 8760));
+    if (g.typed("--power") || (g.typed("--hw") && g.hardware().accelerator.power)) {
+      const auto power = g.typed("--power") ? g.number("--power", "watts") : let("watts", g.scope().read("power", *g.hardware().accelerator.power) / plain_watt());
+      a.add("energy_kwh", "energy, kWh", let("energy", hours * power * g.number("--pue", "PUE") / 1000));
+    }
     if (g.typed("--price") || g.hardware().accelerator.price_per_hour) {
       const auto price = g.typed("--price") ? g.number("--price", "price") : g.scope().read("price", *g.hardware().accelerator.price_per_hour);
       const auto cost = let("cost", hours * price);
@@ -103,7 +109,9 @@ void add_traintime(CLI::App& app, Session& session) {
                       {"--sequences", Reads::count, "... or its sequences"},
                       {"--per-replica", Reads::count, "... or sequences of a replica"},
                       {"--seq", Reads::tokens, "Tokens of a sequence", "4k"},
-                      {"--price", Reads::number, "US dollars an accelerator-hour"}} + machine_options,
+                      {"--price", Reads::number, "US dollars an accelerator-hour"},
+                      {"--power", Reads::number, "Watts of an accelerator, for energy"},
+                      {"--pue", Reads::number, "Power of the building over the accelerators'", "1"}} + machine_options,
                   .compute = compute,
                   .examples = "  napkin traintime --params 7B --gpus 64 --mfu 40% --price 2.5\n"
                               "  napkin traintime llama3-70b --tokens 15T --gpus 8960 --hw tpu-v5p\n"

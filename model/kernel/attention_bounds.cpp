@@ -22,6 +22,16 @@ BytesT<K> unfused_bytes(ScalarT<K> batch, ScalarT<K> heads, ScalarT<K> queries, 
 }
 
 template <class K>
+FlashBlocks<K> flash_blocks(BytesT<K> on_chip, ScalarT<K> head_dim, ScalarT<K> tokens, BytesT<K> element) {
+  FlashBlocks<K> f;
+  f.columns = let("B_c", ceil(on_chip / (4 * head_dim * element)), "dao2022flashattention");
+  f.rows = let("B_r", min(f.columns, head_dim), "dao2022flashattention");
+  f.passes = let("passes", ceil(tokens / f.columns), "dao2022flashattention");
+  f.traffic = let("V_flash", (2 * f.passes + 2) * tokens * head_dim * element, "dao2022flashattention");
+  return f;
+}
+
+template <class K>
 ScoreBound<K> score_bound(ScalarT<K> head_dim, FlopsPerSecondT<K> peak, PerSecondT<K> exponentials) {
   ScoreBound<K> s;
   s.flops = let("flops_per_exp", 4 * head_dim, "shah2024flashattention3");
@@ -68,6 +78,7 @@ ContextParallel<K> context_parallel(ScalarT<K> sequence, ScalarT<K> ranks, Scala
   template IntensityT<K> decode_intensity<K>(ScalarT<K>, BytesT<K>);                                                  \
   template ScalarT<K> compute_bound_length<K>(IntensityT<K>, ScalarT<K>, BytesT<K>);                                  \
   template BytesT<K> unfused_bytes<K>(ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>, BytesT<K>);         \
+  template FlashBlocks<K> flash_blocks<K>(BytesT<K>, ScalarT<K>, ScalarT<K>, BytesT<K>);                              \
   template ScoreBound<K> score_bound<K>(ScalarT<K>, FlopsPerSecondT<K>, PerSecondT<K>);                               \
   template ScalarT<K> least_ring_block<K>(FlopsPerSecondT<K>, BytesPerSecondT<K>, ScalarT<K>, bool, BytesT<K>);       \
   template ContextParallel<K> context_parallel<K>(ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>, ScalarT<K>,         \

@@ -21,6 +21,16 @@ template <class K>
 [[nodiscard]] BytesT<K> unfused_bytes(ScalarT<K> batch, ScalarT<K> heads, ScalarT<K> queries, ScalarT<K> keys,
                                       ScalarT<K> head_dim, BytesT<K> element);
 
+// Blocks of FlashAttention-1 in a memory of M bytes on chip: columns Bc = ⌈M/(4·d·b)⌉, rows Br = min(Bc, d); the
+// queries are read ⌈S/Bc⌉ times (dao2022flashattention, alg. 1).
+template <class K>
+struct FlashBlocks {
+  ScalarT<K> columns, rows, passes;
+  BytesT<K> traffic;  // queries and outputs once a pass, keys and values once, of one head
+};
+template <class K>
+[[nodiscard]] FlashBlocks<K> flash_blocks(BytesT<K> on_chip, ScalarT<K> head_dim, ScalarT<K> tokens, BytesT<K> element);
+
 // One score: two products of 2·H FLOPs against one exponential (shah2024flashattention3 §3.1).
 template <class K>
 struct ScoreBound {

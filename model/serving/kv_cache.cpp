@@ -17,7 +17,8 @@ std::vector<KvLayers<K>> kv_layers(const Scope<K>& scope, const Architecture& a)
                             : let("width", scope.input("K", t.kv_heads, a.name) *
                                                (scope.input("H", t.head_dim, a.name) + scope.input("H_v", t.v_head_dim, a.name)),
                                   "ainslie2023gqa");
-    out.push_back({scope.input("L", counts[i], a.name + ", " + a.kinds[i].name), width, t.window > 0 ? t.window : t.chunk});
+    out.push_back({scope.input("L", counts[i], a.name + ", " + a.kinds[i].name), width, t.window > 0 ? t.window : t.chunk,
+                   scope.input("K", t.is_mla ? 1 : t.kv_heads, a.name)});
   }
   return out;
 }
@@ -27,6 +28,13 @@ BytesT<K> kv_bytes_per_token(const std::vector<KvLayers<K>>& layers, BytesT<K> e
   BytesT<K> sum{};
   for (const auto& l : layers) sum = sum + l.count * l.width * element;
   return let("kv_token", sum);
+}
+
+template <class K>
+BytesT<K> kv_bytes_per_token_of_rank(const std::vector<KvLayers<K>>& layers, BytesT<K> element, ScalarT<K> tp) {
+  BytesT<K> sum{};
+  for (const auto& l : layers) sum = sum + l.count * l.width * element * max(1 / tp, 1 / l.heads);
+  return let("kv_token_rank", sum, "shoeybi2019megatron");
 }
 
 template <class K>
@@ -53,6 +61,7 @@ ScalarT<K> power_of_two_above(ScalarT<K> x) {
 #define NAPKIN_INSTANTIATE(K)                                                                                     \
   template std::vector<KvLayers<K>> kv_layers<K>(const Scope<K>&, const Architecture&);                           \
   template BytesT<K> kv_bytes_per_token<K>(const std::vector<KvLayers<K>>&, BytesT<K>);                           \
+  template BytesT<K> kv_bytes_per_token_of_rank<K>(const std::vector<KvLayers<K>>&, BytesT<K>, ScalarT<K>);       \
   template BytesT<K> kv_bytes_of_sequence<K>(const std::vector<KvLayers<K>>&, BytesT<K>, ScalarT<K>);             \
   template PagingWaste<K> paging_waste<K>(ScalarT<K>, ScalarT<K>, ScalarT<K>);                                    \
   template ScalarT<K> power_of_two_above<K>(ScalarT<K>);

@@ -15,6 +15,7 @@ template <class K>
 struct KvLayers {
   ScalarT<K> count, width;
   std::int64_t window = 0;
+  ScalarT<K> heads = 1;  // that tensor parallelism can split; MLA: 1, every rank keeps the whole
 };
 // Mamba and linear-attention layers keep a state of fixed size: not here.
 template <class K>
@@ -23,6 +24,10 @@ template <class K>
 // What one more token adds while no window is full: Σ count · width · element.
 template <class K>
 [[nodiscard]] BytesT<K> kv_bytes_per_token(const std::vector<KvLayers<K>>& layers, BytesT<K> element);
+// ... on one of `tp` ranks; heads fewer than ranks are copied.
+template <class K>
+[[nodiscard]] BytesT<K> kv_bytes_per_token_of_rank(const std::vector<KvLayers<K>>& layers, BytesT<K> element,
+                                                   ScalarT<K> tp);
 // Σ count · width · element · min(S, window)
 template <class K>
 [[nodiscard]] BytesT<K> kv_bytes_of_sequence(const std::vector<KvLayers<K>>& layers, BytesT<K> element,

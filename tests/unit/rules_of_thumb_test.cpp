@@ -18,7 +18,7 @@ using namespace napkin;
 namespace {
 const Scope<Plain> plain_scope;
 const FlopsPerSecond peak = FlopsPerSecond::si(989e12);
-const BytesPerSecond link = BytesPerSecond::si(450e9);
+const BytesPerSecond wire = BytesPerSecond::si(450e9);
 }  // namespace
 
 TEST_SUITE("rules of thumb") {
@@ -48,8 +48,8 @@ TEST_SUITE("rules of thumb") {
   }
 
   TEST_CASE("at the least block a hop of the ring is just hidden") {
-    const auto c = least_ring_block(peak, link, Scalar(4), true, 2 * byte);
-    const auto p = context_parallel(64 * c, Scalar(64), Scalar(32), Scalar(8), Scalar(128), 2 * byte, true, peak, link);
+    const auto c = least_ring_block(peak, wire, Scalar(4), true, 2 * byte);
+    const auto p = context_parallel(64 * c, Scalar(64), Scalar(32), Scalar(8), Scalar(128), 2 * byte, true, peak, wire);
     CHECK(p.hop.si() == doctest::Approx(p.block.si()));
     CHECK(p.exposed.si() <= 1e-9 * p.ring_time.si());
   }
@@ -95,24 +95,24 @@ TEST_SUITE("rules of thumb") {
     CHECK(adapter_parameters(plain_scope, {all[0]}, Scalar(8), Scalar(32)).si() == 8 * 32 * 8192);
   }
 
-  TEST_CASE("limits: a link twice as fast halves the tokens that FSDP needs and doubles TP") {
-    const auto alpha = wire_intensity(peak, link, Scalar(1)), half = wire_intensity(peak, 2 * link, Scalar(1));
+  TEST_CASE("limits: a wire twice as fast halves the tokens that FSDP needs and doubles TP") {
+    const auto alpha = wire_intensity(peak, wire, Scalar(1)), half = wire_intensity(peak, 2 * wire, Scalar(1));
     CHECK(data_parallel_tokens(alpha, Scalar(1), Scalar(1), Scalar(1)).si() == doctest::Approx(2 * data_parallel_tokens(half, Scalar(1), Scalar(1), Scalar(1)).si()));
     CHECK(2 * tensor_parallel_limit(alpha, Scalar(28672)).si() == doctest::Approx(tensor_parallel_limit(half, Scalar(28672)).si()));
     CHECK(width_for(alpha, tensor_parallel_limit(alpha, Scalar(28672))).si() == doctest::Approx(28672));
   }
 
   TEST_CASE("with the tokens that hide the gradients nothing is exposed, whatever the model") {
-    const auto h = hiding_tokens(Scalar(256), 2 * byte, 2 * byte, peak, link);
+    const auto h = hiding_tokens(Scalar(256), 2 * byte, 2 * byte, peak, wire);
     for (const double p : {1e9, 70e9}) {
-      const auto w = data_parallel_work(Scalar(p), h.all_reduce, Scalar(256), Scalar(1), 2 * byte, 2 * byte, false, peak, link);
+      const auto w = data_parallel_work(Scalar(p), h.all_reduce, Scalar(256), Scalar(1), 2 * byte, 2 * byte, false, peak, wire);
       CHECK(w.ratio.si() == doctest::Approx(1));
       CHECK(w.exposed.si() <= 1e-9 * w.backward.si());
     }
   }
 
   TEST_CASE("a step without parallelism is its FLOPs") {
-    const auto e = step_estimate(plain_scope, Scalar(7e9), Scalar(8), Scalar(4096), Scalar(1), Scalar(32), Scalar(4096), {}, peak, link, link);
+    const auto e = step_estimate(plain_scope, Scalar(7e9), Scalar(8), Scalar(4096), Scalar(1), Scalar(32), Scalar(4096), {}, peak, wire, wire);
     CHECK(e.exposed.si() == doctest::Approx(6 * 7e9 * 8 * 4096 / 989e12));
     CHECK(e.bubble.si() == 0);
   }
@@ -131,8 +131,8 @@ TEST_SUITE("rules of thumb") {
     const auto ranks = s.input("n", 1024), sigma = s.input("sigma", 0.02);
     CHECK(expected_maximum(ranks, sigma).si() == expected_maximum(Scalar(1024), Scalar(0.02)).si());
     const StepShape shape{.tp = 8, .pp = 4, .dp = 32};
-    const auto t = step_estimate(s, s.input("P", 100e9), s.input("B", 1024), s.input("s", 4096), s.input("b", 1), s.input("L", 80), s.input("h", 10240), shape, s.input("r", peak), s.input("W", link), s.input("V", link));
-    const auto p = step_estimate(plain_scope, Scalar(100e9), Scalar(1024), Scalar(4096), Scalar(1), Scalar(80), Scalar(10240), shape, peak, link, link);
+    const auto t = step_estimate(s, s.input("P", 100e9), s.input("B", 1024), s.input("s", 4096), s.input("b", 1), s.input("L", 80), s.input("h", 10240), shape, s.input("r", peak), s.input("W", wire), s.input("V", wire));
+    const auto p = step_estimate(plain_scope, Scalar(100e9), Scalar(1024), Scalar(4096), Scalar(1), Scalar(80), Scalar(10240), shape, peak, wire, wire);
     CHECK(t.exposed.si() == p.exposed.si());
     CHECK(t.exposed.why() != nullptr);
   }

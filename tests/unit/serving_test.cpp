@@ -17,6 +17,16 @@ TEST_SUITE("serving") {
     CHECK(token("deepseek-v3") == 61 * 576 * 2);   // latent
   }
 
+  TEST_CASE("tensor parallelism splits heads, and copies what it cannot split") {
+    const Scope<Plain> s;
+    const auto rank = [&](const char* model, double tp) {
+      return kv_bytes_per_token_of_rank(kv_layers(s, read_model(model)), 2 * byte, Scalar(tp)).si();
+    };
+    CHECK(rank("llama3-70b", 8) == 40 * 1024);
+    CHECK(rank("llama3-70b", 16) == 40 * 1024);  // eight heads: two ranks keep the same
+    CHECK(rank("deepseek-v3", 8) == 61 * 576 * 2);
+  }
+
   TEST_CASE("a window keeps its own length, and no more than there is") {
     const std::vector<KvLayers<Plain>> layers{{4, 2048, 0}, {22, 2048, 1024}};
     const auto at = [&](double tokens) { return kv_bytes_of_sequence(layers, 2 * byte, Scalar(tokens)).si(); };
