@@ -2,6 +2,8 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -41,6 +43,7 @@ struct SavedTensors {
   bool rotary_copy = false;            // queries and keys are kept before and after the rotation
   Constant<Scalar> norm_statistics;    // fp32 words kept per token and norm (mean, rstd)
   Constant<Scalar> logits;             // bytes kept per logit at the loss (bf16 + fp32 + softmax ...)
+  Constant<Scalar> logits_waiting;     // of those, between the loss and its backward, when a schedule puts others between
 };
 
 // Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
@@ -64,6 +67,16 @@ struct Overlap {
   Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
+
+// How tokens reach their experts: a row for every expert through one all-to-all; or once to a node and once to a rank of
+// it, by kernels made for it (deepep2025).
+enum class ExpertExchange : std::uint8_t { all_to_all, two_level };
+inline constexpr std::array<std::string_view, 2> expert_exchange_names{"all-to-all", "two-level"};
+
+// How queries meet keys and values of other ranks under context parallelism: blocks pass around a ring (liu2023ring); all
+// are gathered first; or an all-to-all trades sequence for heads and back (jacobs2023ulysses).
+enum class ContextExchange : std::uint8_t { ring, all_gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> context_exchange_names{"ring", "all-gather", "all-to-all"};
 
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
@@ -90,6 +103,8 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  ExpertExchange expert_exchange = ExpertExchange::all_to_all;
+  ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
   Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
@@ -98,7 +113,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
-  bool uneven_split = false;            // stages may differ by a layer beyond what the ends account for
+  bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "saved", "elementwise", "low_precision", "overlap", "host", "memory",
-                                        "compute", "moe", "attention", "residuals", "rules", "eras"};
+                                        "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -59,7 +59,7 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
 
 void apply_saved(const Field& f, SavedTensors& s) {
   const Group g(f, {"norm_output", "norm_output_sharded", "gate_activation", "attention_output_copy", "rotary_copy",
-                    "norm_statistics", "logits"});
+                    "norm_statistics", "logits", "logits_waiting"});
   take(f, "norm_output", s.norm_output);
   take(f, "norm_output_sharded", s.norm_output_sharded);
   take(f, "gate_activation", s.gate_activation);
@@ -67,6 +67,7 @@ void apply_saved(const Field& f, SavedTensors& s) {
   take(f, "rotary_copy", s.rotary_copy);
   take(g, "norm_statistics", number, s.norm_statistics);
   take(g, "logits", number, s.logits);
+  take(g, "logits_waiting", number, s.logits_waiting);
 }
 
 void apply_rules(const Field& f, Profile& p) {
@@ -122,9 +123,15 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
+    if (const auto v = f->find("exchange"))
+      p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
+  }
+  if (const auto f = root.find("context_parallel")) {
+    const Group g(*f, {"exchange"});
+    p.context_exchange = static_cast<ContextExchange>(one_of((*f)["exchange"], context_exchange_names));
   }
   if (const auto f = root.find("residuals")) {
     const Group g(*f, {"step_time", "device_memory"});
@@ -179,6 +186,7 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.data_parallel.contention, "data_parallel/contention");
   need(p.saved.norm_statistics, "saved/norm_statistics");
   need(p.saved.logits, "saved/logits");
+  need(p.saved.logits_waiting, "saved/logits_waiting");
   need(p.elementwise.traffic, "elementwise/traffic");
   need(p.elementwise.loss_passes, "elementwise/loss_passes");
   need(p.overlap.tensor_parallel, "overlap/tensor_parallel");

@@ -38,14 +38,18 @@ BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameter
 
 template <class K>
 StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
-                            const StageTensors<K>& tensors, double in_flight, int communicators) {
+                            const StageTensors<K>& tensors, InFlight in_flight, int communicators) {
   StageMemory<K> m;
   m.parameters = states.parameters + tensors.quantised;
   m.gradients = states.gradients;
   m.optimizer = states.optimizer;
-  m.activations = let("M_act", scope.input("in_flight", in_flight, "narayanan2021: micro-batches held at once") *
+  m.activations = let("M_act", scope.input("in_flight", in_flight.activations, "narayanan2021: micro-batches held at once") *
                                    tensors.activations);
   m.logits = tensors.head;
+  if (in_flight.logits > 1 && tensors.head_waiting > BytesT<K>{}) {
+    const auto waiting = scope.input("logits_waiting", in_flight.logits - 1, "schedule: micro-batches between loss and backward");
+    m.logits = let("M_logits", tensors.head + waiting * tensors.head_waiting);
+  }
   m.transient = let("M_transient", tensors.transient + tensors.gathered);
   m.fragmentation = let("M_frag", scope.read("x_frag", profile.memory.fragmentation) *
                                       (m.activations + m.logits + m.transient));
@@ -77,7 +81,7 @@ Verdict verdict(Bytes device, Bytes capacity) {
   template StateBytes<K> state_bytes(Scope<K>, const BytePolicy&, const RankParameters<K>&, const StateShards&); \
   template BytesT<K> frozen_bytes(Scope<K>, double, const RankParameters<K>&, const StateShards&);           \
   template StageMemory<K> stage_memory(Scope<K>, const Profile&, const StateBytes<K>&, const StageTensors<K>&,   \
-                                       double, int);
+                                       InFlight, int);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)
 #undef NAPKIN_INSTANTIATE

@@ -47,15 +47,22 @@ struct StageMemory {
 template <class K>
 struct StageTensors {
   BytesT<K> activations{};   // layers of the stage, one micro-batch
-  BytesT<K> head{};          // head and loss, one micro-batch
+  BytesT<K> head{};          // head and loss, the micro-batch in the loss
+  BytesT<K> head_waiting{};  // head and loss, each other micro-batch between its loss and its backward
   BytesT<K> transient{};     // one layer's recomputed activations
   BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
 };
 
+// Micro-batches a rank holds at its peak: whose activations, and whose logits wait for their backward.
+struct InFlight {
+  double activations = 1;
+  double logits = 1;
+};
+
 template <class K>
 [[nodiscard]] StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
-                                          const StageTensors<K>& tensors, double in_flight, int communicators);
+                                          const StageTensors<K>& tensors, InFlight in_flight, int communicators);
 
 // Fits with a margin; within the margin or a little over; does not fit. The margin is what allocators and drivers
 // differ by from run to run (users lose 30–60 % of such runs).

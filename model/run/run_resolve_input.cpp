@@ -9,7 +9,8 @@
 #include "model/search/rules.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
-#include "model/step/split.hpp"
+#include "model/pipeline/schedule.hpp"
+#include "model/pipeline/split.hpp"
 
 namespace napkin {
 namespace {
@@ -260,22 +261,29 @@ class Resolver {
       l.schedule = Schedule::one_f_one_b;
       if (l.pp > 1) assume("schedule = 1f1b (interleaved with vpp 1)");
     }
+    if (l.pp == 1) return;
+    // vpp counts the stages of a rank that one micro-batch crosses.
+    try {
+      const int held = placement_of(l.schedule, l.pp, l.vpp).depth / l.pp;
+      if (l.schedule == Schedule::dualpipe) assume("a rank holds two stages, one for each direction: twice the parameters");
+      if (held != l.vpp && l.vpp == 1) assume(fmt::format("vpp = {} ({} holds as many chunks)", held, to_string(l.schedule)));
+      l.vpp = held;
+      check_shape(l.schedule, {.ranks = l.pp, .micro_batches = std::max<std::int64_t>(1, micro_batches(run_.job, l)), .chunks = l.vpp});
+    } catch (const InputError& e) {
+      fail("schedule", e.what());
+    }
   }
 
   void check_layout() {
     const Layout& l = run_.layout;
     const Job& job = run_.job;
-    const auto chunks = static_cast<std::size_t>(l.pp) * static_cast<std::size_t>(l.vpp);
-    if (const Rule* rule = broken_rule(job, l)) {
-      const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split && chunks <= job.model->depth() + 2;
-      if (!uneven)
-        fail(field_of(*rule), explain_broken(*rule, job, l));
-      const std::vector<int> depth = chunk_depths(static_cast<std::int64_t>(job.model->depth()), static_cast<int>(chunks));
+    if (const Rule* rule = broken_rule(job, l)) fail(field_of(*rule), explain_broken(*rule, job, l));
+    const int chunks = l.pp * l.vpp;
+    if (static_cast<int>(job.model->depth()) % chunks != 0) {
+      const std::vector<int> depth = even_depths(static_cast<std::int64_t>(job.model->depth()), chunks);
       const auto [least, most] = std::minmax_element(depth.begin(), depth.end());
       assume(fmt::format("{} layers over {} chunks unevenly: {} to {} each, the ends first to hold fewer", job.model->depth(),
                          chunks, *least, *most));
-      if (const Rule* other = broken_rule_but(*rule))
-        fail(field_of(*other), explain_broken(*other, job, l));
     }
   }
   // The field a broken rule is about, by its name in a record.
@@ -283,11 +291,6 @@ class Resolver {
     if (rule.needs == LayoutAxis::micro_batch) return "micro_batch";
     if (rule.needs == LayoutAxis::vpp && run_.layout.vpp == 1) return "pp";
     return axis_names[static_cast<std::size_t>(rule.needs)];
-  }
-  [[nodiscard]] const Rule* broken_rule_but(const Rule& waived) const {
-    for (const Rule& r : rules())
-      if (&r != &waived && !r.keeps(run_.job, run_.layout)) return &r;
-    return nullptr;
   }
 
   const RunRequest& r_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/pipeline/boundary.hpp"
+
 namespace napkin {
 namespace {
 
@@ -21,15 +23,10 @@ SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const StageUnit<K>& 
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
 
-// Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
-template <class K>
-struct StagePace {
-  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{}, offload{};  // exposed, per micro-batch
-  SecondsT<K> forward{}, backward{};
-};
+}  // namespace
 
 template <class K>
-StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
+StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
   const DataParallel& dp = job.profile->data_parallel;
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
@@ -49,6 +46,8 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
   p.backward = backward + p.gather_backward + p.reduce + p.messages + back;
   return p;
 }
+
+namespace {
 
 int communicators(const Layout& l) {
   return (l.tp > 1) + (l.cp > 1) + (l.ep > 1) + (l.pp > 1) + (l.dp > 1);
@@ -72,11 +71,11 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
 template <class K>
 SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
   if (l.pp == 1) return {};
-  const auto rows = scope.input("b", l.micro_batch, "layout: micro-batch") *
-                    scope.input("s", static_cast<double>(job.sequence), "job: sequence length") /
-                    scope.input("cp", l.cp, "layout") / scope.input("tp_sp", l.sp ? l.tp : 1, "layout");
-  const auto bytes = let("B_p2p", rows * scope.input("h", static_cast<double>(job.model->hidden), job.model->name) *
-                                      scope.input("e", Bytes::si(job.precision.base_bytes), "precision"));
+  const auto bytes = boundary_bytes<K>(
+      scope.input("b", l.micro_batch, "layout: micro-batch"),
+      scope.input("s", static_cast<double>(job.sequence), "job: sequence length") / scope.input("cp", l.cp, "layout"),
+      scope.input("h", static_cast<double>(job.model->hidden), job.model->name),
+      scope.input("e", Bytes::si(job.precision.base_bytes), "precision"), scope.input("tp", l.tp, "layout"), l.sp);
   const Group group{.size = 2, .stride = static_cast<long long>(l.tp) * l.cp * l.dp};
   return let("t_p2p", (1 - scope.read("o_pp", job.profile->overlap.pipeline)) *
                           collective_cost(scope, job.hardware->network, Operation::send_recv, bytes, group).time);
@@ -84,7 +83,7 @@ SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
 
 template <class K>
 StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<const StageUnit<K>> stages,
-                    SecondsT<K> p2p) {
+                    SecondsT<K> p2p, const SimulatedPipeline* simulated) {
   const DataParallel& dp = job.profile->data_parallel;
   StepCost<K> step;
 
@@ -92,7 +91,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   StagePace<K> slowest;
   StageTimes<K> times;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StagePace<K> p = pace(scope, job, l, stages[i], p2p);
+    const StagePace<K> p = stage_pace(scope, job, l, stages[i], p2p);
     const auto work = stages[i].ranks * (p.forward + p.backward);
     times.sum_forward += stages[i].ranks * p.forward;
     times.sum_backward += stages[i].ranks * p.backward;
@@ -137,7 +136,21 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     times.slowest_weight = c.weight_gradient;
     // The exposed part of the messages already stands in every stage's passes (pace): nobody waits for it a second time.
     times.p2p = {};
-    set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+    if (simulated == nullptr) {
+      set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+    } else {
+      step.simulated = true;
+      const auto total = scope.input("T_pipeline", simulated->makespan, "simulation of the schedule over these stages");
+      const Seconds by_pairs = simulated->saved[static_cast<std::size_t>(s.first_rank + s.ranks - 1)];
+      SecondsT<K> work = m * (slowest.forward + slowest.backward);
+      if (by_pairs > Seconds{}) {
+        // A forward and a backward run together compute while the other's experts communicate (deepseek-ai2024v3 §3.2.1).
+        const auto saved = let("T_saved", scope.input("saved", by_pairs, "simulation: hidden by pairs"), "deepseek-ai2024v3");
+        set(Term::ep_comm, step.terms[static_cast<std::size_t>(Term::ep_comm)] - saved);
+        work = work - saved;
+      }
+      set(Term::bubble, max(SecondsT<K>{}, total - work));
+    }
   }
 
   // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
@@ -189,7 +202,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                              \
-  template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>); \
+  template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>, \
+                               const SimulatedPipeline*);                                              \
+  template StagePace<K> stage_pace(Scope<K>, const Job&, const Layout&, const StageUnit<K>&, SecondsT<K>);     \
   template StageMemory<K> stage_memory_of(Scope<K>, const Job&, const Layout&, const StageUnit<K>&);       \
   template SecondsT<K> stage_message(Scope<K>, const Job&, const Layout&);
 NAPKIN_INSTANTIATE(Plain)

@@ -1,5 +1,7 @@
 #include "model/step/layer_cost.hpp"
 
+#include "model/collective/expert_exchange.hpp"
+
 namespace napkin {
 
 template <class K>
@@ -160,25 +162,28 @@ class Pricer {
     return forward;
   }
   SecondsT<K> collective(const Operator<K>& o) {
+    const Network& network = job_.hardware->network;
     const bool quantised = o.axis == Axis::tp && o.low_precision && job_.profile->low_precision.gathers_quantised &&
                            job_.precision.gemm_bytes < job_.precision.base_bytes;
     const auto cost = [&](Operation op) {
+      if (o.routing) return let(o.name, expert_exchange_cost(scope_, network, group(o.axis), *o.routing, o.bytes).time);
       const BytesT<K> bytes = quantised && op == Operation::all_gather
                                   ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
                                   : o.bytes;
-      return let(o.name, collective_cost(scope_, job_.hardware->network, op, bytes, group(o.axis)).time);
+      return let(o.name, collective_cost(scope_, network, op, bytes, group(o.axis)).time);
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
+    if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
     switch (o.axis) {
       case Axis::tp:
-        if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
         forward_.tp += (1 - tp_hidden_) * forward;
         backward_.tp += (1 - tp_hidden_) * backward;
         return (1 - tp_hidden_) * forward;
       case Axis::cp:
-        ring_forward_ += forward;
-        ring_backward_ += backward;
+        // Hops of a ring run beside the attention; a gather or an all-to-all comes before it.
+        (o.operation == Operation::send_recv ? ring_forward_ : blocking_forward_) += forward;
+        (o.operation == Operation::send_recv ? ring_backward_ : blocking_backward_) += backward;
         return {};
       case Axis::ep:
       case Axis::etp:
@@ -203,9 +208,11 @@ class Pricer {
   void finish() {
     if (key_.cp > 1) {
       const auto window = scope_.read("o_cp", job_.profile->overlap.context_parallel);
-      forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention), "liu2023ring");
-      backward_.cp =
-          let("cp_exposed_backward", max(SecondsT<K>{}, ring_backward_ - window * backward_.attention), "liu2023ring");
+      forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention) + blocking_forward_,
+                        "liu2023ring");
+      backward_.cp = let("cp_exposed_backward",
+                         max(SecondsT<K>{}, ring_backward_ - window * backward_.attention) + blocking_backward_,
+                         "liu2023ring");
     }
     const auto name = [](PassCost<K>& p, std::string_view pass) {
       p.gemm = let("gemm", p.gemm, {}, pass);
@@ -251,7 +258,7 @@ class Pricer {
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
-  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 

@@ -27,10 +27,10 @@ template <class K>
 Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention) {
   Evaluator<K> evaluator(job, scope);
   Prediction<K> p;
-  p.step = evaluator.evaluate(layout);
+  p.step = evaluator.evaluate(layout, Timing::exact);
   for (const StageUnit<K>& s : evaluator.stages()) {
     p.stages.push_back(evaluator.memory(s));
-    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
+    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight.activations});
   }
   quote(scope, job, layout, convention, p);
   return p;

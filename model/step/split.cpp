@@ -1,52 +1,55 @@
 #include "model/step/split.hpp"
 
-#include <algorithm>
 #include <numeric>
+
+#include "model/pipeline/schedule.hpp"
+#include "model/pipeline/split.hpp"
 
 namespace napkin {
 
 int StageContent::depth() const { return std::accumulate(layers.begin(), layers.end(), 0); }
 
-std::vector<int> chunk_depths(std::int64_t layers, int chunks) {
-  std::vector<int> depth(static_cast<std::size_t>(chunks), static_cast<int>(layers / chunks));
-  std::int64_t rest = layers % chunks;
-  const auto give = [&](int c) {
-    if (rest == 0) return;
-    ++depth[static_cast<std::size_t>(c)];
-    --rest;
-  };
-  for (int c = 1; c + 1 < chunks; ++c) give(c);
-  give(0);
-  give(chunks - 1);
-  return depth;
+std::vector<StageContent> stage_contents(const Architecture& a, int stages) {
+  std::vector<StageContent> contents;
+  std::size_t layer = 0;
+  for (const int depth : even_depths(static_cast<std::int64_t>(a.depth()), stages)) {
+    const int at = static_cast<int>(contents.size());
+    const bool last = at + 1 == stages;
+    StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
+                   .embedding = at == 0,
+                   .head = last,
+                   .mtp = last ? a.mtp_layers : 0,
+                   .first_rank = at};
+    for (int n = 0; n < depth; ++n) ++s.layers[a.layers[layer++]];
+    contents.push_back(std::move(s));
+  }
+  return contents;
 }
 
-std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp) {
-  const int chunks = pp * vpp;
-  const std::vector<int> depth = chunk_depths(static_cast<std::int64_t>(a.depth()), chunks);
-  std::vector<std::size_t> begin(depth.size() + 1, 0);
-  for (std::size_t c = 0; c < depth.size(); ++c) begin[c + 1] = begin[c] + static_cast<std::size_t>(depth[c]);
-
-  std::vector<StageContent> stages;
+std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp) {
+  const Placement place = placement_of(schedule, pp, vpp);
+  const std::vector<StageContent> of_stage = stage_contents(a, place.depth);
+  std::vector<StageContent> ranks;
   for (int r = 0; r < pp; ++r) {
     StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
-                   .embedding = r == 0,
-                   .head = r == pp - 1,
-                   .mtp = r == pp - 1 ? a.mtp_layers : 0,
-                   .first_rank = r,
-                   .ranks = 1};
-    for (int c = r; c < chunks; c += pp) {
-      const auto i = static_cast<std::size_t>(c);
-      for (std::size_t l = begin[i]; l < begin[i + 1]; ++l) ++s.layers[a.layers[l]];
+                   .share = static_cast<double>(place.depth) / (pp * place.chunks),
+                   .first_rank = r};
+    for (int c = 0; c < place.chunks; ++c) {
+      const int stage = place.stage_of[static_cast<std::size_t>(r * place.chunks + c)] % place.depth;
+      const StageContent& chunk = of_stage[static_cast<std::size_t>(stage)];
+      for (std::size_t k = 0; k < s.layers.size(); ++k) s.layers[k] += chunk.layers[k];
+      s.embedding |= chunk.embedding;
+      s.head |= chunk.head;
+      s.mtp += chunk.mtp;
     }
-    if (!stages.empty() && stages.back().layers == s.layers && stages.back().embedding == s.embedding &&
-        stages.back().head == s.head) {
-      ++stages.back().ranks;
+    if (!ranks.empty() && ranks.back().layers == s.layers && ranks.back().embedding == s.embedding &&
+        ranks.back().head == s.head) {
+      ++ranks.back().ranks;
     } else {
-      stages.push_back(std::move(s));
+      ranks.push_back(std::move(s));
     }
   }
-  return stages;
+  return ranks;
 }
 
 }  // namespace napkin

@@ -55,6 +55,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
   if (content.head) {
     s.ends_forward += costs.head.forward.total();
     s.ends_backward += costs.head.backward.total();
+    s.weight_gradient += costs.head.weight_gradient;
     s.tensors.head = let("M_logits", costs.head.saved);
     s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
   }
@@ -68,6 +69,18 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_forward += content.mtp * costs.head.forward.total();
     s.ends_backward += content.mtp * costs.head.backward.total();
     s.tensors.head += content.mtp * costs.head.saved;
+  }
+  if (content.head && job.profile->saved.logits.value > 0) {
+    const SavedTensors& saved = job.profile->saved;
+    const auto kept = scope.read("B_logit_waiting", saved.logits_waiting) / scope.read("B_logit", saved.logits);
+    s.tensors.head_waiting = let("M_logits_waiting", min(kept, 1) * s.tensors.head);
+  }
+  // Two directions: a micro-batch crosses one of the rank's two stages.
+  if (content.share != 1) {
+    s.forward = content.share * s.forward;
+    s.backward = content.share * s.backward;
+    for (SecondsT<K>* t : {&s.recompute, &s.weight_gradient, &s.ends_forward, &s.ends_backward}) *t = content.share * *t;
+    s.tensors.activations = content.share * s.tensors.activations;
   }
   s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
   s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);

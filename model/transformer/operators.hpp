@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/frameworks/profile.hpp"
@@ -60,6 +61,7 @@ struct Operator {
   Axis axis = Axis::tp;
   BytesT<K> bytes{};
   bool forward = true, backward = true, regather = false;
+  std::optional<Routing> routing;  // an expert exchange instead, `bytes` per token
 
   ScalarT<K> rounds = 1;     // messages of `bytes` one after another (ring attention: cp − 1 hops)
   ScalarT<K> backward_rounds = 1;

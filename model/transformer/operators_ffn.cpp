@@ -50,8 +50,21 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const BytesT<K> row_bytes = rows * model_width * b.e;
   const auto passes = b.scope.read("c_permute", b.profile.permute_passes);
   b.elementwise("permute", passes * 2 * row_bytes, passes * 2 * row_bytes);
-  if (b.shard.ep > 1)
-    b.collective("ep_dispatch", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  // The exchange ends when the busiest rank has its rows; padded experts (capacity) are alike.
+  const bool two_level = b.profile.expert_exchange == ExpertExchange::two_level && m.capacity_factor == 0;
+  const auto exchange = [&](const char* name) {
+    if (b.shard.ep == 1) return;
+    const auto load = m.capacity_factor > 0 ? ScalarT<K>(1) : ScalarT<K>(imbalance);
+    auto& o = b.collective(name, Axis::ep, Operation::all_to_all, Operation::all_to_all,
+                           two_level ? model_width * b.e : load * sent_bytes);
+    if (two_level)
+      o.routing = Routing{.tokens = b.local.si(),
+                          .top_k = static_cast<double>(m.top_k),
+                          .imbalance = b.profile.expert_imbalance.value.si(),
+                          .groups = m.groups,
+                          .group_limit = m.group_limit};
+  };
+  exchange("ep_dispatch");
   if (b.shard.etp > 1)
     b.collective("etp_gather", Axis::etp, Operation::all_gather, Operation::reduce_scatter, etp * sent_bytes);
 
@@ -67,8 +80,7 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
-  if (b.shard.ep > 1)
-    b.collective("ep_combine", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  exchange("ep_combine");
   // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights.
   b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes, sent_bytes);
   if (m.latent > 0) b.gemm("latent_up", b.local, b.hidden, model_width, b.local * model_width * b.e);
