@@ -216,6 +216,7 @@ Json parameters_json(const Architecture& a, const Parameters& p) {
          {"active", p.active},
          {"active_without_embedding", p.active_without_embedding},
          {"active_without_embedding_and_head", p.active_without_embedding_and_head},
+         {"embedding_and_head", p.embedding + p.head},
          {"by_block", Json::object()}};
   for (const auto& [name, n] : p.by_block()) j["by_block"][name] = n;
   if (p.mtp > 0) j["mtp"] = {{"own", p.mtp}, {"copies", p.mtp_copies}};

@@ -21,6 +21,17 @@ std::string name(Method m) {
   return fmt::format("{}/{}", to_string(m.algorithm), to_string(m.protocol));
 }
 
+// Cells: units for people, bare SI numbers and keys for CSV.
+template <Dim D>
+std::string cell(OutputFormat f, Quantity<D, Plain> v) {
+  return f == OutputFormat::csv ? fmt::format("{:.9g}", v.si()) : format(v);
+}
+std::vector<Table::Column> heads(OutputFormat f, std::initializer_list<std::pair<const char*, const char*>> names) {
+  std::vector<Table::Column> out;
+  for (const auto& [words, key] : names) out.push_back({f == OutputFormat::csv ? key : words});
+  return out;
+}
+
 struct Bandwidths {
   BytesPerSecond alg, bus;
 };
@@ -36,21 +47,19 @@ Json cost_json(const CollectiveQuestion& q, Bytes bytes, const CollectiveCost<Pl
           {"busbw_bytes_per_s", b.bus.si()}};
 }
 
-CollectiveCost<Plain> answer(const CollectiveQuestion& q, Bytes bytes) {
-  const Scope<Plain> plain_scope;
-  return q.method ? collective_cost(plain_scope, q.network, q.operation, bytes, q.group, *q.method)
-                  : collective_cost(plain_scope, q.network, q.operation, bytes, q.group);
+Wished answer(const CollectiveQuestion& q, Bytes bytes) {
+  return wished_cost(q.network, q.operation, bytes, q.group, q.wish);
 }
 
-Method answering(const CollectiveQuestion& q, const std::vector<Candidate>& all) {
-  if (q.method) return *q.method;
-  for (const Candidate& c : all)
-    if (c.chosen) return c.method;
-  return {};
+// "tree", "tree/ll128", "tree@0.9"
+std::string name(const Wish& w) {
+  std::string s(to_string(*w.algorithm));
+  if (w.protocol) s += "/" + std::string(to_string(*w.protocol));
+  return w.share < 1 ? fmt::format("{}@{:g}", s, w.share) : s;
 }
 
-std::string remark(const CollectiveQuestion& q, const Candidate& c) {
-  if (q.method && *q.method == c.method) return c.chosen ? "asked for, and the choice" : "asked for";
+std::string remark(const CollectiveQuestion& q, const Candidate& c, Method taken) {
+  if (!q.wish.open() && taken == c.method) return c.chosen ? "asked for, and the choice" : "asked for";
   if (c.chosen) return "chosen";
   if (!c.automatic) return "on request";
   return c.left ? "left behind by the library" : "";
@@ -60,8 +69,12 @@ std::string derivation(const CollectiveQuestion& q, Json* json) {
   Derivation d;
   const Scope<Traced> scope(d);
   const auto bytes = scope.input("n", q.bytes, "--bytes");
-  const auto c = q.method ? collective_cost(scope, q.network, q.operation, bytes, q.group, *q.method)
-                          : collective_cost(scope, q.network, q.operation, bytes, q.group);
+  if (q.group.size == 1) return {};
+  auto c = q.wish.open()
+               ? collective_cost(scope, q.network, q.operation, bytes, q.group)
+               : collective_cost(scope, q.network, q.operation, bytes, q.group, answer(q, q.bytes).method);
+  if (q.wish.share < 1)
+    c.time = let("T", c.latency + c.bandwidth / scope.input("share of its bandwidth", q.wish.share, "--algorithm"));
   if (json != nullptr) *json = explain_json(c.time.why());
   return explain(c.time.why());
 }
@@ -71,23 +84,36 @@ std::string title(const CollectiveQuestion& q) {
   std::string where = p.one_node() ? fmt::format("in one {} domain", q.network.tiers[0].name)
                                    : fmt::format("{} in each of {} domains of {}", format_count(p.per_node()),
                                                  format_count(p.nodes), q.network.tiers[0].name);
-  return fmt::format("{} over {} ranks{} of {}: {}", to_string(q.operation), format_count(q.group.size),
-                     q.group.stride > 1 ? fmt::format(", every {}th", q.group.stride) : "", q.machine, where);
+  return fmt::format("{} over {} rank{}{} of {}: {}", to_string(q.operation), format_count(q.group.size),
+                     q.group.size == 1 ? "" : "s",
+                     q.group.stride > 1 ? fmt::format(", one accelerator in {},", q.group.stride) : "", q.machine, where);
 }
 
-std::vector<std::string> notes(const CollectiveQuestion& q, const std::vector<Candidate>& all) {
+std::vector<std::string> crossover_notes(const CollectiveQuestion& q, Bytes from, Bytes to) {
+  std::vector<std::string> out;
+  for (const auto& c : crossovers(q.network, q.operation, q.group, from, to))
+    out.push_back(fmt::format("above {}: {} instead of {}", format(c.bytes), name(c.above), name(c.below)));
+  return out;
+}
+Json crossovers_json(const CollectiveQuestion& q, Bytes from, Bytes to) {
+  Json rows = Json::array();
+  for (const auto& c : crossovers(q.network, q.operation, q.group, from, to))
+    rows.push_back({{"bytes", c.bytes.si()}, {"below", name(c.below)}, {"above", name(c.above)}});
+  return rows;
+}
+
+std::vector<std::string> notes(const CollectiveQuestion& q, Method taken) {
   std::vector<std::string> out;
   out.push_back(fmt::format("a rank sends at least {}; no algorithm is faster than {} (nominal links, no latency)",
                             format(bytes_sent(q.operation, q.bytes, q.group.size)),
                             format(lower_bound(q.network, q.operation, q.bytes, q.group))));
-  for (const auto& c : crossovers(q.network, q.operation, q.group, smallest, largest))
-    out.push_back(fmt::format("above {}: {} instead of {}", format(c.bytes), name(c.above), name(c.below)));
-  if (const auto b = latency_bound_below(q.network, q.operation, q.group, answering(q, all), byte, largest))
-    out.push_back(fmt::format("{} is bound by latency below {}", name(answering(q, all)), format(*b)));
+  for (auto& text : crossover_notes(q, smallest, largest)) out.push_back(std::move(text));
+  if (const auto b = latency_bound_below(q.network, q.operation, q.group, taken, byte, largest))
+    out.push_back(fmt::format("{} is bound by latency below {}", name(taken), format(*b)));
   if (q.measured) {
     const auto b = bandwidths(q, q.bytes, *q.measured);
     out.push_back(fmt::format("measured {}: algbw {}, busbw {}, {:.3g} x the prediction", format(*q.measured),
-                              format(b.alg), format(b.bus), double(*q.measured / answer(q, q.bytes).time)));
+                              format(b.alg), format(b.bus), double(*q.measured / answer(q, q.bytes).cost.time)));
   }
   if (q.tie) {
     const auto at = tie(q.network, q.operation, q.group, q.tie->first, q.tie->second, smallest, largest);
@@ -95,25 +121,27 @@ std::vector<std::string> notes(const CollectiveQuestion& q, const std::vector<Ca
                      : fmt::format("{} and {} do not tie between {} and {}", name(q.tie->first), name(q.tie->second),
                                    format(smallest), format(largest)));
   }
-  out.push_back("groups of the same shape run at the same time, each member with its own share of the NICs");
+  out.insert(out.end(), q.notes.begin(), q.notes.end());
   return out;
 }
 
 std::string one_size_json(const CollectiveQuestion& q) {
   const auto all = candidates(q.network, q.operation, q.bytes, q.group);
   const Placement p = place(q.network, q.group);
+  const Wished taken = answer(q, q.bytes);
   Json j{{"operation", to_string(q.operation)},
          {"bytes", q.bytes.si()},
          {"ranks", q.group.size},
          {"stride", q.group.stride},
          {"machine", q.machine},
          {"placement", {{"per_node", p.per_node()}, {"nodes", p.nodes}, {"tiers", p.tiers}}},
-         {"chosen", cost_json(q, q.bytes, answer(q, q.bytes))},
+         {"chosen", cost_json(q, q.bytes, taken.cost)},
          {"sent_bytes", bytes_sent(q.operation, q.bytes, q.group.size).si()},
          {"sent_bytes_many_ranks", bytes_sent_by_many(q.operation, q.bytes).si()},
          {"lower_bound_s", lower_bound(q.network, q.operation, q.bytes, q.group).si()},
+         {"lower_bound_many_ranks_s", lower_bound(q.network, q.operation, q.bytes, q.group, true).si()},
          {"candidates", Json::array()},
-         {"crossovers", Json::array()}};
+         {"crossovers", crossovers_json(q, smallest, largest)}};
   for (const Candidate& c : all) {
     Json row = cost_json(q, q.bytes, c.cost);
     if (q.network.tuning) {
@@ -125,9 +153,7 @@ std::string one_size_json(const CollectiveQuestion& q) {
     row["on_request"] = !c.automatic;
     j["candidates"].push_back(std::move(row));
   }
-  for (const auto& c : crossovers(q.network, q.operation, q.group, smallest, largest))
-    j["crossovers"].push_back({{"bytes", c.bytes.si()}, {"below", name(c.below)}, {"above", name(c.above)}});
-  if (const auto b = latency_bound_below(q.network, q.operation, q.group, answering(q, all), byte, largest))
+  if (const auto b = latency_bound_below(q.network, q.operation, q.group, taken.method, byte, largest))
     j["latency_bound_below_bytes"] = b->si();
   if (q.measured) {
     const auto b = bandwidths(q, q.bytes, *q.measured);
@@ -137,8 +163,9 @@ std::string one_size_json(const CollectiveQuestion& q) {
   if (q.tie)
     if (const auto at = tie(q.network, q.operation, q.group, q.tie->first, q.tie->second, smallest, largest))
       j["tie_bytes"] = at->si();
+  j["notes"] = q.notes;
   if (q.explain) {
-    Json steps;
+    Json steps = Json::array();
     (void)derivation(q, &steps);
     j["derivation"] = std::move(steps);
   }
@@ -148,17 +175,27 @@ std::string one_size_json(const CollectiveQuestion& q) {
 std::string one_size(const CollectiveQuestion& q, OutputFormat format_) {
   if (format_ == OutputFormat::json) return one_size_json(q);
   const auto all = candidates(q.network, q.operation, q.bytes, q.group);
+  const Wished taken = answer(q, q.bytes);
   Table t;
   t.title = fmt::format("{}, {}", title(q), format(q.bytes));
-  t.columns = {{"algorithm", false}, {"protocol", false}, {"time"}, {"latency"}, {"bandwidth"}, {"algbw"}, {"busbw"},
-               {"library"},          {"", false}};
+  t.columns = heads(format_, {{"algorithm", "algorithm"},
+                              {"protocol", "protocol"},
+                              {"time", "time_s"},
+                              {"latency", "latency_s"},
+                              {"bandwidth", "bandwidth_s"},
+                              {"algbw", "algbw_bytes_per_s"},
+                              {"busbw", "busbw_bytes_per_s"},
+                              {"library", "library_estimate_s"},
+                              {"", "remark"}});
+  t.columns[0].right = t.columns[1].right = t.columns.back().right = false;
   for (const Candidate& c : all) {
-    const auto b = bandwidths(q, q.bytes, c.cost.time);
-    t.rows.push_back({c.cost.algorithm, c.cost.protocol, format(c.cost.time), format(c.cost.latency),
-                      format(c.cost.bandwidth), format(b.alg), format(b.bus),
-                      c.estimate > Seconds() ? format(c.estimate) : "", remark(q, c)});
+    const auto& cost = taken.method == c.method ? taken.cost : c.cost;
+    const auto b = bandwidths(q, q.bytes, cost.time);
+    t.rows.push_back({cost.algorithm, cost.protocol, cell(format_, cost.time), cell(format_, cost.latency),
+                      cell(format_, cost.bandwidth), cell(format_, b.alg), cell(format_, b.bus),
+                      c.estimate > Seconds() ? cell(format_, c.estimate) : "", remark(q, c, taken.method)});
   }
-  t.notes = q.group.size > 1 ? notes(q, all) : std::vector<std::string>{"one rank is free"};
+  t.notes = q.group.size > 1 ? notes(q, taken.method) : std::vector<std::string>{"one rank is free"};
   std::string out = render(t, format_);
   if (q.explain && format_ != OutputFormat::csv) out += "\n" + derivation(q, nullptr);
   return out;
@@ -168,11 +205,18 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
   Json rows = Json::array();
   Table t;
   t.title = title(q);
-  t.columns = {{"bytes"},   {"algorithm", false}, {"protocol", false}, {"time"},
-               {"latency"}, {"bandwidth"},        {"algbw"},           {"busbw"},
-               {"bound"}};
+  t.columns = heads(format_, {{"bytes", "bytes"},
+                              {"algorithm", "algorithm"},
+                              {"protocol", "protocol"},
+                              {"time", "time_s"},
+                              {"latency", "latency_s"},
+                              {"bandwidth", "bandwidth_s"},
+                              {"algbw", "algbw_bytes_per_s"},
+                              {"busbw", "busbw_bytes_per_s"},
+                              {"bound", "lower_bound_s"}});
+  t.columns[1].right = t.columns[2].right = false;
   for (const Bytes bytes : q.sweep) {
-    const auto c = answer(q, bytes);
+    const auto c = answer(q, bytes).cost;
     const auto b = bandwidths(q, bytes, c.time);
     const auto bound = lower_bound(q.network, q.operation, bytes, q.group);
     Json row = cost_json(q, bytes, c);
@@ -180,14 +224,19 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
     row["lower_bound_s"] = bound.si();
     rows.push_back(std::move(row));
     t.rows.push_back({format_ == OutputFormat::csv ? fmt::format("{}", bytes.si()) : format_count(bytes.si()),
-                      c.algorithm, c.protocol, format(c.time), format(c.latency), format(c.bandwidth), format(b.alg),
-                      format(b.bus), format(bound)});
+                      c.algorithm, c.protocol, cell(format_, c.time), cell(format_, c.latency),
+                      cell(format_, c.bandwidth), cell(format_, b.alg), cell(format_, b.bus), cell(format_, bound)});
   }
+  const Bytes from = q.sweep.front(), to = q.sweep.back();
+  if (q.wish.open()) t.notes = crossover_notes(q, from, to);
+  t.notes.insert(t.notes.end(), q.notes.begin(), q.notes.end());
   if (format_ != OutputFormat::json) return render(t, format_);
   return Json{{"operation", to_string(q.operation)},
               {"ranks", q.group.size},
               {"machine", q.machine},
-              {"sweep", std::move(rows)}}
+              {"sweep", std::move(rows)},
+              {"crossovers", q.wish.open() ? crossovers_json(q, from, to) : Json::array()},
+              {"notes", q.notes}}
              .dump(2) +
          "\n";
 }

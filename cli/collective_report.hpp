@@ -16,10 +16,11 @@ struct CollectiveQuestion {
   Group group;
   Network network;
   std::string machine;              // what the network is called
-  std::optional<Method> method;     // forced
+  Wish wish;                        // what of the method is forced
   std::optional<Seconds> measured;  // a measured time: its bandwidths are printed
   std::vector<Bytes> sweep;         // empty = the one size
-  std::optional<std::pair<Method, Method>> tie;
+  std::optional<std::pair<Wish, Wish>> tie;
+  std::vector<std::string> notes;  // on the links
   bool explain = false;
 };
 

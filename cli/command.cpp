@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -37,7 +39,19 @@ void add_format(CLI::App& command, OutputFormat& format) {
       ->type_name("FORMAT");
 }
 
+namespace {
+Capture* capture = nullptr;
+}
+Capture::Capture() { capture = this; }
+Capture::~Capture() { capture = nullptr; }
+
+bool prints_to_terminal() { return capture == nullptr && isatty(STDOUT_FILENO) == 1; }
+
 void print(const std::string& text) {
+  if (capture != nullptr) {
+    capture->out += text;
+    return;
+  }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed();
 }
 
@@ -45,6 +59,12 @@ void flush_output() {
   if (std::fflush(stdout) != 0) output_failed();
 }
 
-void note(const std::string& text) { fmt::print(stderr, "napkin: {}\n", text); }
+void note(const std::string& text) {
+  if (capture != nullptr) {
+    capture->err += text + '\n';
+  } else {
+    fmt::print(stderr, "napkin: {}\n", text);
+  }
+}
 
 }  // namespace napkin::cli

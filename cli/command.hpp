@@ -20,6 +20,17 @@ void add_format(CLI::App& command, OutputFormat& format);
 void print(const std::string& text);
 // Pushes out what print() buffered, with the same outcomes. main calls it last.
 void flush_output();
+// Whether stdout is a terminal and nothing captures it.
+[[nodiscard]] bool prints_to_terminal();
+// While it lives, print() and note() write to its strings instead.
+class Capture {
+ public:
+  Capture();
+  ~Capture();
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  std::string out, err;
+};
 // Writes "napkin: note" to stderr.
 void note(const std::string& text);
 
@@ -36,8 +47,27 @@ void add_collective(CLI::App& app, Session& session);
 void add_shard(CLI::App& app, Session& session);
 void add_network(CLI::App& app, Session& session);
 void add_pipeline(CLI::App& app, Session& session);
+void add_kv(CLI::App& app, Session& session);
+void add_decode(CLI::App& app, Session& session);
+void add_prefill(CLI::App& app, Session& session);
+void add_serve(CLI::App& app, Session& session);
+void add_goodput(CLI::App& app, Session& session);
+void add_roofline(CLI::App& app, Session& session);
+void add_attention(CLI::App& app, Session& session);
+void add_budget(CLI::App& app, Session& session);
+void add_finetune(CLI::App& app, Session& session);
+void add_quant(CLI::App& app, Session& session);
+void add_limits(CLI::App& app, Session& session);
+void add_overlap(CLI::App& app, Session& session);
+void add_steptime(CLI::App& app, Session& session);
+void add_moe(CLI::App& app, Session& session);
+void add_select(CLI::App& app, Session& session);
+void add_traintime(CLI::App& app, Session& session);
+void add_chip(CLI::App& app, Session& session);
+void add_questions(CLI::App& app, Session& session);
 void add_hw(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_frameworks(CLI::App& app, Session& session);
+void add_validate(CLI::App& app, Session& session);
 
 }  // namespace napkin::cli

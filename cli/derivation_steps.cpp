@@ -36,7 +36,7 @@ bool is_symbol(const Node& n) { return n.op == Op::input || n.op == Op::name; }
 bool is_sum(Op op) { return op == Op::add || op == Op::subtract; }
 bool is_product(Op op) { return op == Op::multiply || op == Op::divide; }
 bool is_extreme(Op op) { return op == Op::maximum || op == Op::minimum || op == Op::smooth_maximum; }
-bool is_binary(Op op) { return is_sum(op) || is_product(op) || is_extreme(op); }
+bool is_binary(Op op) { return is_sum(op) || is_product(op) || is_extreme(op) || op == Op::power; }
 
 std::string_view function_name(Op op) {
   switch (op) {
@@ -47,6 +47,9 @@ std::string_view function_name(Op op) {
     case Op::floor: return "floor";
     case Op::log2: return "log2";
     case Op::exponential: return "exp";
+    case Op::logarithm: return "ln";
+    case Op::square_root: return "sqrt";
+    case Op::power: return "pow";
     default: return "";
   }
 }

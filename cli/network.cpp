@@ -33,7 +33,8 @@ std::string render_figures(const std::string& title, const std::vector<Figure>& 
   Table t;
   t.title = title;
   t.columns = {{"figure", false}, {"value"}, {"formula", false}};
-  for (const auto& f : figures) t.rows.push_back({f.key, f.text, f.formula});
+  for (const auto& f : figures)
+    t.rows.push_back({f.key, format_ == OutputFormat::csv ? fmt::format("{:.12g}", f.value) : f.text, f.formula});
   return render(t, format_);
 }
 
@@ -53,19 +54,24 @@ struct Options {
 void fat_tree_answer(const Options& o) {
   const FatTree t = fat_tree(o.radix, o.endpoints, o.unit);
   std::vector<Figure> out{count("largest_two_tier", t.largest, "radix^2 / 2"),
+                          count("tiers", t.tiers, "two hold radix^2 / 2, three radix^3 / 4"),
                           count("leaves", t.leaves, "endpoints / (radix / 2)"),
-                          count("spines", t.spines, "leaves * (radix / 2) / radix"),
+                          count("spines", t.spines,
+                                t.tiers == 3 ? "leaves * (radix / 2) / (radix / 2)" : "leaves * (radix / 2) / radix"),
                           count("leaf_spine_cables", t.cables, "leaves * radix / 2"),
                           count("leaf_ports_used", t.leaf_ports_used, "radix / 2 down, radix / 2 up")};
+  if (t.tiers == 3) out.push_back(count("cores", t.cores, "spines * (radix / 2) / radix"));
   if (o.unit > 0) out.push_back(count("scalable_units", t.units, "endpoints / unit"));
+  if (o.cores == 0 && !o.port.empty()) throw InputError("--port has no effect without --cores");
   if (o.cores > 0) {
+    if (o.port.empty()) throw InputError("--cores needs --port: the bandwidth of one port, such as 50GB/s");
     const auto port = option_value("--port", o.port, parse_bandwidth);
     out.push_back(rate("core_bytes_per_s_per_endpoint", through_switches(o.cores, o.radix, port, o.endpoints),
                        "cores * radix * port / endpoints"));
   }
   print(render_figures(
-      fmt::format("fat tree of {}-port switches for {} endpoints{}", o.radix, format_count(double(o.endpoints)),
-                  t.fits ? "" : ": more than two full tiers hold, a third is needed"),
+      fmt::format("fat tree of {}-port switches for {} endpoint{}", o.radix, format_count(double(o.endpoints)),
+                  o.endpoints == 1 ? "" : "s"),
       out, o.format));
 }
 

@@ -14,6 +14,7 @@
 #include "model/input/document_input.hpp"
 #include "model/input/number_input.hpp"
 #include "model/input_error.hpp"
+#include "model/collective/textbook.hpp"
 #include "model/pipeline/boundary.hpp"
 #include "model/pipeline/schedule_input.hpp"
 #include "model/pipeline/split.hpp"
@@ -34,6 +35,8 @@ struct Options {
   bool blocking = false, explain = false, scatter = false;
   std::string model, sequence, split = "best", bandwidth;
   std::int64_t micro_batch = 1, hidden = 0;
+  std::string gradients, gradient_bandwidth;
+  int dp = 0;
   std::string trace, svg;
   OutputFormat format = OutputFormat::table;
 };
@@ -49,6 +52,9 @@ struct Answer {
   std::optional<PipelineTime<Plain>> closed;
   std::optional<Split> split;
   std::optional<Bytes> boundary;
+  std::optional<PassFlops<Plain>> passes;      // of one GPT layer of that width
+  std::optional<Seconds> message_chain;        // messages of one direction, nothing else waited for
+  std::optional<Seconds> reduce_once;          // gradients of a stage over dp ranks
 };
 
 // "12 ms", or a bare number of seconds.
@@ -172,7 +178,21 @@ Answer answer(const Options& o) {
     a.boundary = boundary_bytes<Plain>(static_cast<double>(o.micro_batch), static_cast<double>(sequence), hidden,
                                        2 * byte, o.tp, o.scatter);
   }
+  if (!model && a.boundary) {
+    a.passes = gpt_layer_passes<Plain>(static_cast<double>(sequence), static_cast<double>(o.micro_batch), hidden);
+  }
   const StageWork rank = rank_cost(o, a.boundary);
+  if (rank.send.si() > 0 && a.program.ranks > 1) {
+    a.message_chain = message_chain<Plain>(static_cast<double>(a.program.micro_batches), a.program.ranks, rank.send);
+  }
+  if (!o.gradients.empty() || o.dp != 0 || !o.gradient_bandwidth.empty()) {
+    if (o.gradients.empty() || o.dp < 2 || o.gradient_bandwidth.empty())
+      throw InputError("write --gradients (bytes of a stage), --dp (2 or more) and --gradient-bandwidth together");
+    const Bytes bytes = parsed("--gradients", o.gradients, parse_bytes);
+    const BytesPerSecond rate = parsed("--gradient-bandwidth", o.gradient_bandwidth, parse_bandwidth);
+    if (!(rate.si() > 0)) throw InputError("--gradient-bandwidth: write more than 0");
+    a.reduce_once = textbook::ring_reduce_scatter<Plain>(o.dp, bytes).sent / rate;
+  }
   std::vector<double> work, layers;
   if (model) {
     a.split = split_of(o, stack_flops(*model, sequence), a.program.depth);
@@ -228,6 +248,20 @@ Table summary(const Answer& a) {
   }
   row("peak activations", number(peak(a)), "micro-batches of an average rank");
   if (a.boundary) row("message", format(*a.boundary), "bf16 activations of one micro-batch");
+  if (a.message_chain) {
+    const double full = static_cast<double>(a.program.micro_batches);
+    row("messages, one direction", format(*a.message_chain),
+        fmt::format("(m + p - 2) c: {:.4g} of m c", (full + a.program.ranks - 2) / full));
+  }
+  if (a.passes) {
+    row("F of a GPT layer", format(a.passes->forward), "sbh(24h + 4s)");
+    row("I of it", format(a.passes->input_gradient), fmt::format("{:.4g} F", double(a.passes->input_gradient / a.passes->forward)));
+    row("W of it", format(a.passes->weight_gradient), fmt::format("{:.4g} F", double(a.passes->weight_gradient / a.passes->forward)));
+  }
+  if (a.reduce_once) {
+    row("gradients, once", format(*a.reduce_once), "ring reduce-scatter, (d - 1)/d n/B");
+    row("gradients, every micro-batch", format(static_cast<double>(a.program.micro_batches) * *a.reduce_once), "as ZeRO-2 in a pipeline does");
+  }
   if (a.split) {
     row("split", layout_string(*a.split), "Megatron layout");
     row("slowest stage", percent(a.split->imbalance()), "over the mean, by FLOPs");
@@ -268,6 +302,16 @@ nlohmann::ordered_json json(const Answer& a) {
                            {"peak_activations", peak(a)}};
   if (a.closed) j["closed_form_s"] = a.closed->makespan.si();
   if (a.boundary) j["message_bytes"] = a.boundary->si();
+  if (a.message_chain) j["messages_s"] = a.message_chain->si();
+  if (a.passes) {
+    j["layer_flops"] = {{"forward", a.passes->forward.si()},
+                        {"input_gradient", a.passes->input_gradient.si()},
+                        {"weight_gradient", a.passes->weight_gradient.si()}};
+  }
+  if (a.reduce_once) {
+    j["gradients_once_s"] = a.reduce_once->si();
+    j["gradients_every_micro_batch_s"] = static_cast<double>(a.program.micro_batches) * a.reduce_once->si();
+  }
   if (a.split) {
     j["layout"] = layout_string(*a.split);
     j["imbalance"] = a.split->imbalance();
@@ -350,12 +394,16 @@ void add_pipeline(CLI::App& app, Session&) {
   command->add_option("--model", o->model, "A model: splits its layers over the stages by FLOPs");
   command->add_option("--split", o->split, "With --model: best (default), even, or a Megatron layout (\"Et*3|t*4|t*3L\")");
   command->add_option("--seq", o->sequence, "Sequence length, as in 4k");
-  command->add_option("--hidden", o->hidden, "Model width, for the size of a message");
+  command->add_option("--hidden", o->hidden, "Model width, for the size of a message")
+      ->check(CLI::Range(1, 100'000'000));
   command->add_option("--micro-batch", o->micro_batch, "Sequences a micro-batch, for the size of a message")
       ->check(CLI::PositiveNumber);
   command->add_option("--tp", o->tp, "Tensor-parallel ranks of a stage")->check(CLI::PositiveNumber);
   command->add_flag("--scatter", o->scatter, "Each tensor-parallel rank sends its part of a message only");
   command->add_option("--bandwidth", o->bandwidth, "Of the link between stages, as in \"50 GB/s\": gives --p2p");
+  command->add_option("--gradients", o->gradients, "Bytes of a stage's gradients, as in 6.25GB: reduced once or every micro-batch");
+  command->add_option("--dp", o->dp, "Data-parallel ranks that reduce them");
+  command->add_option("--gradient-bandwidth", o->gradient_bandwidth, "Of a rank in that reduction, as in \"50 GB/s\"");
   command->add_option("--trace", o->trace, "Write the timeline as trace-event JSON (Perfetto, chrome://tracing)");
   command->add_option("--svg", o->svg, "Write the timeline as SVG");
   command->add_option("--width", o->width, "Columns of the printed timeline")->check(CLI::Range(40, 10000));

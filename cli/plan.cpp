@@ -28,10 +28,12 @@ void run(const Options& o, Session& session) {
   request.place = flag_of;
   apply(o.job, request);
   const Run base = resolve(request, false);
-  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = static_cast<std::size_t>(o.top), .margin = o.margin};
+  const auto top = static_cast<std::size_t>(o.top);
+  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = finalists(top), .margin = o.margin};
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
-  const Outcome outcome = search(problem, executor);
+  Outcome outcome = search(problem, executor);
+  const FinalistTiming timing = time_finalists(problem, top, outcome);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<Remedy> remedy;
   if (outcome.why == Outcome::Why::infeasible) {
@@ -40,13 +42,13 @@ void run(const Options& o, Session& session) {
   }
 
   if (o.format == OutputFormat::json) {
-    print(plan_json(request, base, outcome, remedy, o.margin, elapsed).dump(2) + "\n");
+    print(plan_json(request, base, outcome, timing, remedy, o.margin, elapsed).dump(2) + "\n");
     return;
   }
   if (outcome.best.empty()) {
     print(infeasible_text(base, outcome, remedy, o.margin));
   } else {
-    print(render(ranking_table(base, outcome, o.format), o.format));
+    print(render(ranking_table(base, outcome, timing, o.format), o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
   if (o.rules && o.format != OutputFormat::csv) print("\n" + render(dropped_table(outcome), o.format));

@@ -45,7 +45,7 @@ std::string axis_value(LayoutAxis axis, std::int64_t v) {
 
 }  // namespace
 
-Table ranking_table(const Run& base, const Outcome& o, OutputFormat output) {
+Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& timing, OutputFormat output) {
   const Cells cell(output);
   Table t;
   t.title = fmt::format("{} on {} × {}, {} sequences of {} a step, {}, framework {}", base.model->name,
@@ -65,6 +65,9 @@ Table ranking_table(const Run& base, const Outcome& o, OutputFormat output) {
                       cell.gib(c.cost.memory.device),
                       std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(c.cost)});
   }
+  if (timing.simulated > 0)
+    t.notes.push_back(fmt::format("Searched by closed forms; the interleaved finalists are timed by simulation and ranked by that "
+                                  "({} layouts, up to {:.1f} % apart).", timing.simulated, 100 * timing.largest_change));
   return t;
 }
 
@@ -133,7 +136,7 @@ std::string infeasible_text(const Run& base, const Outcome& o, const std::vector
   return s;
 }
 
-nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
+nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o, const FinalistTiming& timing,
                                  const std::vector<Remedy>& remedies, double margin, double elapsed_s) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
@@ -159,6 +162,9 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   for (std::size_t i = 0; i < o.dropped.size(); ++i) dropped[std::string(rules()[i].name)] = o.dropped[i];
   dropped["fits in memory"] = o.searched - o.feasible;
   j["elapsed_s"] = elapsed_s;
+  j["finalists"] = {{"simulated", timing.simulated},
+                    {"largest_change", timing.largest_change},
+                    {"winner_changed", timing.winner_changed}};
   j["mfu_convention"] = to_string(base.convention);
   j["assumptions"] = base.assumptions;
   if (o.why == Outcome::Why::infeasible) {

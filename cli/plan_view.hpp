@@ -7,11 +7,12 @@
 #include "cli/table.hpp"
 #include "model/run/run_input.hpp"
 #include "model/search/advice.hpp"
+#include "model/search/finalists.hpp"
 
 namespace napkin::cli {
 
 // `base` is the resolved job; its layout is replaced by each candidate's.
-[[nodiscard]] Table ranking_table(const Run& base, const Outcome& o, OutputFormat format);
+[[nodiscard]] Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& timing, OutputFormat format);
 // What the best layout with a different choice on one axis would cost, and why.
 [[nodiscard]] Table alternatives_table(const Run& base, const Outcome& o);
 [[nodiscard]] Table dropped_table(const Outcome& o);
@@ -19,7 +20,7 @@ namespace napkin::cli {
 [[nodiscard]] std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies,
                                           double margin);
 
-[[nodiscard]] nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o,
+[[nodiscard]] nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o, const FinalistTiming& timing,
                                                const std::vector<Remedy>& remedies, double margin, double elapsed_s);
 
 }  // namespace napkin::cli

@@ -49,6 +49,9 @@ Table summary_table(const Run& run, const Prediction<Plain>& p, OutputFormat out
       {cell.title("device memory", "device_bytes"), cell.gib(largest_device(p)),
        fmt::format("of {}: {}", format_gib(capacity_of(run)), to_string(verdict(largest_device(p), capacity_of(run))))},
   };
+  if (run.layout.pp > 1)
+    t.notes.push_back(p.step.simulated ? "The pipeline's time is the simulation of its own stages; this number ranks."
+                                       : "The pipeline's time is the closed form, within 0.1 % of the simulation; this number ranks.");
   return t;
 }
 
@@ -148,6 +151,7 @@ nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& 
   j["model_tflops_per_gpu"] = double(p.model_rate / (TFLOP / second));
   j["mfu"] = double(p.mfu);
   j["hfu"] = double(p.hfu);
+  if (run.layout.pp > 1) j["pipeline_timing"] = p.step.simulated ? "simulation" : "closed-form";
   j["mfu_convention"] = to_string(run.convention);
   j["peak_tflops"] = double(p.peak / (TFLOP / second));
   j["peak_format"] = to_string(run.job.precision.gemm);
@@ -197,6 +201,15 @@ nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run
         left = static_cast<std::uint8_t>(left & ~bit);
       }
   }
+  if (request.task) j["task"] = *request.task;
+  if (const Adapters& a = run.job.adapters; a.any()) {
+    constexpr std::array<std::pair<std::string_view, std::uint8_t>, 4> targets{
+        {{"qkv", adapter_qkv}, {"o", adapter_out}, {"gate_up", adapter_gate_up}, {"down", adapter_down}}};
+    j["lora"]["rank"] = a.rank;
+    for (const auto& [name, bit] : targets)
+      if ((a.targets & bit) != 0) j["lora"]["targets"].push_back(name);
+  }
+  if (run.job.offloaded_layers > 0) j["activation_offload_layers"] = run.job.offloaded_layers;
   j["model"] = nlohmann::ordered_json::parse(request.model_json);
   j["convention"] = to_string(run.convention);
   if (request.year) j["year"] = *request.year;

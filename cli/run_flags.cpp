@@ -25,6 +25,11 @@ void add_job_options(CLI::App& command, JobFlags& f) {
       ->check(CLI::Range(1990, 2100));
   command.add_option("--precision", f.precision, "bf16 (default), fp16, fp32, tf32, fp8, fp8-block, mxfp8, nvfp4 ...")
       ->type_name("RECIPE");
+  command.add_option("--task", f.task, "pretrain (default), sft, lora or qlora")->type_name("TASK");
+  command.add_option("--lora-rank", f.adapter_rank, "Rank of the adapters (default 16)")->type_name("N")->check(CLI::Range(1, 65536));
+  command.add_option("--lora-targets", f.adapter_targets, "Linears with adapters: qkv, o, gate_up, down (default qkv o)")
+      ->type_name("NAME")
+      ->delimiter(',');
   command
       .add_option("--convention", f.convention,
                   "How MFU counts attention: full-attention (default), causal-half, weights-only")
@@ -54,6 +59,9 @@ void add_layout_options(CLI::App& command, LayoutFlags& f) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   degree("--micro-batch", f.micro_batch, "Sequences per micro-batch (default 1)");
   command.add_option("--recompute", f.recompute, "none, selective or full")->type_name("KIND");
+  command.add_option("--offload-layers", f.offloaded_layers, "Layers of a stage whose activations wait in host memory")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
 }
 
 std::string flag_of(std::string_view field) {
@@ -88,6 +96,17 @@ void apply(const JobFlags& f, RunRequest& r) {
   if (f.framework) r.framework = f.framework;
   if (f.precision) r.precision = f.precision;
   if (f.year) r.year = f.year;
+  if (f.task) {
+    if (!task_known(*f.task)) throw InputError(fmt::format("--task: \"{}\" is not known; write pretrain, sft, lora or qlora", *f.task));
+    r.task = f.task;
+  }
+  if (f.adapter_rank) r.adapter_rank = f.adapter_rank;
+  if (!f.adapter_targets.empty()) r.adapter_targets = 0;
+  for (const std::string& name : f.adapter_targets) {
+    const auto bit = adapter_target(name);
+    if (!bit) throw InputError(fmt::format("--lora-targets: \"{}\" is not known; write qkv, o, gate_up or down", name));
+    r.adapter_targets |= *bit;
+  }
   if (f.convention) {
     r.convention = convention_named(*f.convention);
     if (!r.convention)
@@ -121,6 +140,7 @@ void apply(const LayoutFlags& f, RunRequest& r) {
   take(f.zero, r.zero);
   take(f.dp, r.dp);
   take(f.zero_group, r.zero_group);
+  take(f.offloaded_layers, r.offloaded_layers);
   take(f.sp, r.sp);
   if (f.schedule) {
     if (*f.schedule != "none" && !schedule_named(*f.schedule))

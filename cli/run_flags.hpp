@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "model/run/run_input.hpp"
@@ -11,11 +12,12 @@ namespace napkin::cli {
 
 // As typed; read by request().
 struct JobFlags {
-  std::optional<std::string> model, gpus, hardware, sequence, batch, framework, precision, convention;
-  std::optional<int> year;
+  std::optional<std::string> model, gpus, hardware, sequence, batch, framework, precision, convention, task;
+  std::optional<int> year, adapter_rank;
+  std::vector<std::string> adapter_targets;
 };
 struct LayoutFlags {
-  std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero;
+  std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero, offloaded_layers;
   std::optional<std::int64_t> dp, zero_group;
   std::optional<bool> sp;
   std::optional<std::string> schedule, recompute;

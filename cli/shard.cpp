@@ -1,6 +1,7 @@
-// napkin shard: a matrix product of sharded arrays on a mesh.
+// napkin shard: sharded arrays on a mesh, and the product of two.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,11 +9,9 @@
 
 #include "cli/command.hpp"
 #include "cli/option_value.hpp"
-#include "model/collective/alpha_beta.hpp"
 #include "model/collective/measures.hpp"
-#include "model/collective/placement.hpp"
-#include "model/collective/sharding.hpp"
-#include "model/collective/torus.hpp"
+#include "model/collective/sharding_cost.hpp"
+#include "model/collective/weights.hpp"
 #include "model/input/number_input.hpp"
 #include "model/text.hpp"
 
@@ -20,10 +19,13 @@ namespace napkin::cli {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct Options {
   std::vector<std::string> arrays, shape, mesh;
-  double element = 2;
-  std::string peak, link, memory, links = "ring";
+  double element = 2, reserve = 0, experts = 1, top_k = 1;
+  std::string peak, link, memory, capacity, links = "ring";
+  bool rank = false;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -32,123 +34,231 @@ std::pair<std::string, double> assignment(const char* option, const std::string&
   const auto is = text.find('=');
   if (is == text.npos || is == 0) throw InputError(fmt::format("{}: \"{}\": write NAME=SIZE", option, text));
   const double v = option_value(option, text.substr(is + 1), parse_count);
-  if (v < 1) throw InputError(fmt::format("{}: \"{}\": a size is at least 1", option, text));
+  if (!(v >= 1) || !std::isfinite(v)) throw InputError(fmt::format("{}: \"{}\": a size is at least 1", option, text));
   return {text.substr(0, is), v};
 }
 
 Mesh mesh(const Options& o) {
   Mesh m;
-  for (const auto& s : o.shape) m.sizes.insert(assignment("--shape", s));
+  constexpr double most_devices = 100'000'000;
+  double devices = 1;
+  for (const auto& s : o.shape)
+    if (!m.sizes.insert(assignment("--shape", s)).second)
+      throw InputError("--shape: \"" + s + "\": the dimension has a size already");
   for (const auto& s : o.mesh) {
     const auto [name, length] = assignment("--mesh", s);
     if (name.size() != 1) throw InputError("--mesh: \"" + s + "\": an axis has one letter");
-    m.axes[name[0]] = static_cast<int>(length);
+    devices *= length;
+    if (length != std::floor(length) || devices > most_devices)
+      throw InputError("--mesh: \"" + s + "\": axes are whole, of at most 100,000,000 devices in all");
+    if (!m.axes.emplace(name[0], static_cast<int>(length)).second)
+      throw InputError("--mesh: \"" + s + "\": the axis has a length already");
   }
   return m;
 }
 
-int ranks(const Mesh& m, const ShardedProduct::Step& s) {
-  int n = 1;
-  for (const char axis : s.axes) n *= m.axes.at(axis);
-  return n;
+MeshLinks mesh_links(const Options& o) {
+  MeshLinks l;
+  if (o.links == "line") l.kind = MeshLinks::Kind::line;
+  if (o.links == "switch") l.kind = MeshLinks::Kind::switched;
+  l.link = option_value("--link", o.link, parse_bandwidth);
+  if (!(l.link > BytesPerSecond())) throw InputError("--link: \"" + o.link + "\" is not above zero");
+  return l;
 }
 
-// Axes are rings or lines of links of their own, or the ranks hang on one switch.
-Seconds step_time(const Options& o, const Mesh& m, const ShardedProduct::Step& s) {
-  const auto link = option_value("--link", o.link, parse_bandwidth);
-  Axes axes;
-  const int n = ranks(m, s);
-  for (const char axis : s.axes) {
-    if (axes.count == max_axes) throw InputError("a collective over more than 4 mesh axes is not known");
-    axes.axis[axes.count++] = {m.axes.at(axis), o.links == "ring", true};
+// Rows for people beside members for scripts.
+struct Answer {
+  Table table;
+  Json json;
+  bool si = false;  // bare SI numbers, for CSV
+  void row(const std::string& what, const std::string& value) { table.rows.push_back({what, value}); }
+  template <Dim D>
+  void row(const std::string& what, Quantity<D, Plain> v) {
+    row(what, si ? fmt::format("{:.9g}", v.si()) : format(v));
   }
-  const Scope<Plain> scope;
-  if (n == 1) return {};
-  if (o.links != "switch") return torus_cost(scope, s.operation, s.bytes, axes, link, Seconds()).time;
-  Links<Plain> l;
-  l.inner = l.per_member = l.egress = l.pair = l.spread = link;
-  const Placement p{.ranks = n, .tiers = 1, .members = {static_cast<double>(n)}, .nodes = 1};
-  return alpha_beta_cost(scope, s.operation, s.bytes, p, l, Algorithm::ring).time;
+  void row(const std::string& what, const ProductTime& t) {
+    row(what, si ? fmt::format("{:.9g}", t.overlapped().si())
+                 : fmt::format("{} + {}", format(t.product), format(t.communication)));
+  }
+};
+
+void array_rows(const Options& o, const Mesh& m, const ShardedArray& a, const std::string& text, Answer& out) {
+  const Bytes one = shard_bytes(a, m, o.element), all = total_bytes(a, m, o.element);
+  out.row(text + " per device", one);
+  out.row(text + " over all devices, replicas counted", all);
+  Json j{{"array", text}, {"device_bytes", one.si()}, {"total_bytes", all.si()}};
+  if (!o.memory.empty()) {
+    const Seconds load = one / option_value("--memory-bandwidth", o.memory, parse_bandwidth);
+    out.row(text + " loaded from memory", load);
+    j["load_s"] = load.si();
+  }
+  if (!o.capacity.empty()) {
+    const auto room =
+        holding(array_bytes(a, m, o.element), one, option_value("--capacity", o.capacity, parse_bytes), o.reserve);
+    out.row(text + ": memory left on a device", room.left);
+    out.row(text + ": fewest devices that hold it", format_count(room.devices));
+    out.row(text + ": fewest as a power of two", format_count(room.power_of_two));
+    j["left_bytes"] = room.left.si();
+    j["least_devices"] = room.devices;
+    j["least_devices_power_of_two"] = room.power_of_two;
+  }
+  out.json["arrays"].push_back(std::move(j));
 }
 
-void answer(const Options& o) {
+std::string step_text(const ShardedProduct::Step& s) {
+  return fmt::format("{} over {} {} {}", to_string(s.operation), s.axes, s.before ? "to make" : "making", s.array);
+}
+
+Json time_json(const ProductTime& t) {
+  return {{"product_s", t.product.si()},
+          {"communication_s", t.communication.si()},
+          {"overlapped_s", t.overlapped().si()},
+          {"sequential_s", t.sequential().si()}};
+}
+
+void ways(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond peak, Answer& out) {
+  const auto all = alternatives(q, links, peak);
+  if (all.size() < 2) return;
+  for (const auto& w : all) {
+    std::string steps;
+    for (const auto& s : w.product.steps) steps += (steps.empty() ? "" : ", ") + step_text(s);
+    out.row(fmt::format("{}: {}", to_string(w.how), steps.empty() ? "no collective" : steps), w.time);
+    Json j = time_json(w.time);
+    j["way"] = to_string(w.how);
+    j["flops_per_device"] = w.product.flops_per_device.si();
+    j["collectives"] = steps;
+    out.json["alternatives"].push_back(std::move(j));
+  }
+  for (const auto& slow : all)
+    for (const auto& busy : all) {
+      if (slow.how == busy.how || !(slow.product.flops_per_device < busy.product.flops_per_device)) continue;
+      for (const auto& b : overtakes(q, slow.how, busy.how, links, peak)) {
+        out.row(fmt::format("\"{}\" beats the arithmetic of \"{}\" above {} =", to_string(slow.how),
+                            to_string(busy.how), b.name),
+                fmt::format("{:.5g}", b.size));
+        out.json["overtakes_above"].push_back(
+            {{"way", to_string(slow.how)}, {"beats", to_string(busy.how)}, {"dimension", b.name}, {"size", b.size}});
+      }
+    }
+}
+
+std::string layout_text(const ShardedArray& a) {
+  std::string s = a.name + "[";
+  for (std::size_t i = 0; i < a.dims.size(); ++i)
+    s += (i > 0 ? "," : "") + a.dims[i].name + (a.dims[i].axes.empty() ? "" : "_" + a.dims[i].axes);
+  return s + "]";
+}
+
+void ranked(const ProductQuestion& q, const MeshLinks& links, FlopsPerSecond peak, Answer& out) {
+  constexpr std::size_t shown = 10;
+  const auto all = arrangements(q, links, peak);
+  for (std::size_t i = 0; i < std::min(shown, all.size()); ++i) {
+    out.row(fmt::format("{}. {} {}", i + 1, layout_text(all[i].a), layout_text(all[i].b)), all[i].time);
+    Json j = time_json(all[i].time);
+    j["a"] = layout_text(all[i].a);
+    j["b"] = layout_text(all[i].b);
+    out.json["ranked"].push_back(std::move(j));
+  }
+}
+
+void product_rows(const Options& o, const ProductQuestion& q, Answer& out) {
+  const auto p = sharded_product(q.a, q.b, q.c, q.mesh, q.element);
+  out.row("FLOPs per device", p.flops_per_device);
+  out.row("FLOPs executed / 2IJK", fmt::format("{:.4g}", p.over_theory));
+  out.json["flops_per_device"] = p.flops_per_device.si();
+  out.json["flops_over_theory"] = p.over_theory;
+  out.json["device_share_of_theory"] = p.over_theory / q.mesh.devices();
+  FlopsPerSecond peak;
+  if (!o.peak.empty()) {
+    peak = option_value("--peak", o.peak, parse_flop_rate);
+    if (!(peak > FlopsPerSecond())) throw InputError("--peak: \"" + o.peak + "\" is not above zero");
+    out.row("product", p.flops_per_device / peak);
+    out.json["product_s"] = (p.flops_per_device / peak).si();
+    if (!o.link.empty()) out.json["peak_over_link_flop_per_byte"] = peak.si() / mesh_links(o).link.si();
+  }
+  out.json["collectives"] = Json::array();
+  for (const auto& s : p.steps) {
+    Json c{{"operation", to_string(s.operation)},
+           {"axes", s.axes},
+           {"array", s.array},
+           {"bytes", s.bytes.si()},
+           {"sent_bytes", bytes_sent(s.operation, s.bytes, step_ranks(q.mesh, s)).si()}};
+    if (o.link.empty()) {
+      out.row(step_text(s), s.bytes);
+    } else {
+      const Seconds time = step_time(q.mesh, s, mesh_links(o));
+      out.row(step_text(s), time);
+      c["time_s"] = time.si();
+    }
+    out.json["collectives"].push_back(std::move(c));
+  }
+  if (p.steps.empty()) out.row("collectives", "none");
+  if (!o.peak.empty() && !o.memory.empty()) {
+    const auto memory = option_value("--memory-bandwidth", o.memory, parse_bandwidth);
+    for (const auto& b : weight_balances(q, peak, memory, o.experts, o.top_k)) {
+      out.row("arithmetic as long as loading " + q.b.name + " at " + b.name + " =", fmt::format("{:.5g}", b.size));
+      out.json["memory_bound_below"][b.name] = b.size;
+    }
+  }
+  if (o.peak.empty() || o.link.empty()) return;
+  const MeshLinks links = mesh_links(o);
+  const ProductTime t = product_time(p, q.mesh, links, peak);
+  if (t.product > Seconds() && t.communication > Seconds()) {
+    out.json["communication_s"] = t.communication.si();
+    out.json["communication_over_product"] = double(t.communication / t.product);
+    out.row("communication / product", fmt::format("{:.4g}", double(t.communication / t.product)));
+    for (const auto& b : balances(q, p, links, peak)) {
+      out.json[b.above ? "compute_bound_above" : "compute_bound_below_axis"][b.name] = b.size;
+      out.row(fmt::format("compute-bound {} {} =", b.above ? "above" : "below axis", b.name),
+              fmt::format("{:.5g}", b.size));
+    }
+  }
+  ways(q, links, peak, out);
+  if (o.rank) ranked(q, links, peak, out);
+}
+
+void check(const CLI::App& command, const Options& o) {
+  const auto idle = [&](const char* option, const char* because) {
+    if (command.count(option) > 0) throw InputError(fmt::format("{} has no effect {}", option, because));
+  };
   if (o.links != "ring" && o.links != "line" && o.links != "switch")
     throw InputError("--links: \"" + o.links + "\"; write ring, line or switch");
   if (o.arrays.size() != 1 && o.arrays.size() != 3)
     throw InputError("write one array, or three: A[I,J_X] B[J_X,K] C[I,K]");
-  const Mesh m = mesh(o);
-  Table t;
-  t.columns = {{"quantity", false}, {"value"}};
-  nlohmann::ordered_json j;
+  if (o.arrays.size() == 1)
+    for (const char* option : {"--peak", "--link", "--links", "--rank", "--experts", "--top-k"})
+      idle(option, "on one array; write the three of a product");
+  if (o.link.empty()) idle("--links", "without --link");
+  if (o.capacity.empty()) idle("--reserve", "without --capacity");
+  if (o.rank && (o.peak.empty() || o.link.empty())) throw InputError("--rank needs --peak and --link, to rank by time");
+  if (o.peak.empty() || o.memory.empty()) {
+    idle("--experts", "without --peak and --memory-bandwidth");
+    idle("--top-k", "without --peak and --memory-bandwidth");
+  }
+  if (o.top_k > o.experts)
+    throw InputError(fmt::format("--top-k: {:g} of {:g} experts; write no more than there are", o.top_k, o.experts));
+}
+
+void answer(const CLI::App& command, const Options& o) {
+  check(command, o);
+  ProductQuestion q;
+  q.mesh = mesh(o);
+  q.element = o.element;
+  Answer out;
+  out.si = o.format == OutputFormat::csv;
+  out.table.columns = {{"quantity", false}, {"value"}};
   std::vector<ShardedArray> arrays;
   for (const auto& text : o.arrays) {
     arrays.push_back(parse_sharded(text));
-    const Bytes one = shard_bytes(arrays.back(), m, o.element), all = total_bytes(arrays.back(), m, o.element);
-    t.rows.push_back({text + " per device", format(one)});
-    t.rows.push_back({text + " over all devices, replicas counted", format(all)});
-    nlohmann::ordered_json a{{"array", text}, {"device_bytes", one.si()}, {"total_bytes", all.si()}};
-    if (!o.memory.empty()) {
-      const Seconds load = one / option_value("--memory-bandwidth", o.memory, parse_bandwidth);
-      t.rows.push_back({text + " loaded from memory", format(load)});
-      a["load_s"] = load.si();
-    }
-    j["arrays"].push_back(std::move(a));
+    array_rows(o, q.mesh, arrays.back(), text, out);
   }
   if (arrays.size() == 3) {
-    const auto p = sharded_product(arrays[0], arrays[1], arrays[2], m, o.element);
-    t.rows.push_back({"FLOPs per device", format(p.flops_per_device)});
-    t.rows.push_back({"FLOPs executed / 2IJK", fmt::format("{:.4g}", p.over_theory)});
-    j["flops_per_device"] = p.flops_per_device.si();
-    j["flops_over_theory"] = p.over_theory;
-    j["device_share_of_theory"] = p.over_theory / m.devices();
-    Seconds math, communication;
-    if (!o.peak.empty()) {
-      const auto peak = option_value("--peak", o.peak, parse_flop_rate);
-      math = p.flops_per_device / peak;
-      t.rows.push_back({"product", format(math)});
-      j["product_s"] = math.si();
-      if (!o.link.empty())
-        j["peak_over_link_flop_per_byte"] = peak.si() / option_value("--link", o.link, parse_bandwidth).si();
-    }
-    j["collectives"] = nlohmann::ordered_json::array();
-    for (const auto& s : p.steps) {
-      const std::string what =
-          fmt::format("{} over {} {} {}", to_string(s.operation), s.axes, s.before ? "to make" : "making", s.array);
-      nlohmann::ordered_json c{{"operation", to_string(s.operation)},
-                               {"axes", s.axes},
-                               {"array", s.array},
-                               {"bytes", s.bytes.si()},
-                               {"sent_bytes", bytes_sent(s.operation, s.bytes, ranks(m, s)).si()}};
-      if (o.link.empty()) {
-        t.rows.push_back({what, format(s.bytes)});
-      } else {
-        const Seconds time = step_time(o, m, s);
-        communication += time;
-        t.rows.push_back({what, format(time)});
-        c["time_s"] = time.si();
-      }
-      j["collectives"].push_back(std::move(c));
-    }
-    if (p.steps.empty()) t.rows.push_back({"collectives", "none"});
-    if (math > Seconds() && communication > Seconds()) {
-      j["communication_s"] = communication.si();
-      j["communication_over_product"] = communication.si() / math.si();
-      t.rows.push_back({"communication / product", fmt::format("{:.4g}", communication.si() / math.si())});
-      // A dimension that the communication does not grow with hides it once it is this large.
-      for (const auto& [dim, size] : m.sizes) {
-        Mesh larger = m;
-        larger.sizes[dim] *= 2;
-        const auto q = sharded_product(arrays[0], arrays[1], arrays[2], larger, o.element);
-        bool grows = false;
-        for (std::size_t i = 0; i < q.steps.size(); ++i) grows = grows || q.steps[i].bytes != p.steps[i].bytes;
-        if (grows || q.flops_per_device == p.flops_per_device) continue;
-        const double least = size * (communication / math).si();
-        j["compute_bound_above"][dim] = least;
-        t.rows.push_back({"compute-bound above " + dim + " =", fmt::format("{:.5g}", least)});
-      }
-    }
+    q.a = arrays[0];
+    q.b = arrays[1];
+    q.c = arrays[2];
+    product_rows(o, q, out);
   }
-  print(o.format == OutputFormat::json ? j.dump(2) + "\n" : render(t, o.format));
+  print(o.format == OutputFormat::json ? out.json.dump(2) + "\n" : render(out.table, o.format));
 }
 
 }  // namespace
@@ -158,19 +268,29 @@ void add_shard(CLI::App& app, Session&) {
   const auto o = std::make_shared<Options>();
   c->add_option("ARRAYS", o->arrays, "A[I_X,J] alone, or the product A[I,J_X] B[J_X,K] C[I,K]")->required();
   c->add_option("--shape", o->shape, "Sizes of the dimensions: I=8192 J=8192")->required();
-  c->add_option("--mesh", o->mesh, "Devices along each axis: X=4 Y=4")->required();
-  c->add_option("--element", o->element, "Bytes of an element (2)")->check(CLI::PositiveNumber);
+  c->add_option("--mesh", o->mesh, "Devices along each axis: X=4 Y=4");
+  c->add_option("--element", o->element, "Bytes of an element (2)")->check(CLI::Range(1e-3, 1e6));
   c->add_option("--peak", o->peak, "Of one device: 197TFLOP/s");
   c->add_option("--link", o->link, "Bandwidth of one link of an axis, or of a rank at a switch, one direction");
   c->add_option("--links", o->links, "ring (both directions used), line, or switch");
-  c->add_option("--memory-bandwidth", o->memory, "To see how long a shard takes to load");
+  c->add_option(
+      "--memory-bandwidth", o->memory,
+      "Of one device: how long a shard takes to load; with --peak, the sizes below which loading B is longer");
+  c->add_option("--capacity", o->capacity,
+                "Memory of one device: what is left, and the fewest devices that hold an array");
+  c->add_option("--reserve", o->reserve, "Share of --capacity kept for other things (0)")
+      ->check(CLI::Range(0.0, 0.999));
+  c->add_option("--experts", o->experts, "B is an array for each of so many experts")->check(CLI::Range(1.0, 1e6));
+  c->add_option("--top-k", o->top_k, "Experts that a row of A goes to")->check(CLI::Range(1.0, 1e6));
+  c->add_flag("--rank", o->rank,
+              "All layouts of the axes over the dimensions, the result left as written, fastest first");
   add_format(*c, o->format);
   c->footer(
       "Examples:\n"
-      "  napkin shard 'A[I_X,J]' --shape I=1024 J=4096 --mesh X=8 Y=2 --element 4\n"
+      "  napkin shard 'A[I_X,J]' --shape I=1024 J=4096 --mesh X=8 Y=2 --element 4 --capacity 16GB\n"
       "  napkin shard 'A[I_X,J_Y]' 'B[J_Y,K]' 'C[I_X,K]' --shape I=8192 J=8192 K=8192 --mesh X=4 Y=4 "
       "--link 45GB/s --links line --peak 197TFLOP/s");
-  c->callback([o] { answer(*o); });
+  c->callback([c, o] { answer(*c, *o); });
 }
 
 }  // namespace napkin::cli

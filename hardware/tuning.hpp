@@ -74,11 +74,18 @@ struct CollectiveTuning {
   std::array<RingConstants, protocol_count> ring;
   std::array<Constant<Seconds>, protocol_count> tree_net;  // hop of a tree between nodes, added to the tier's latency
   Constant<Scalar> gather_copy;  // weight of a rank's own part in an out-of-place gather or scatter
+  Constant<Scalar> reduce_copy;  // and in an all-reduce of a ring
   Constant<Bytes> chunk;         // in flight per hop of a pipelined algorithm, all channels together
   Constant<Scalar> net_rings;    // most rings that leave a node, one NIC each
   SwitchConstants nvls;
   DirectConstants direct;
   std::optional<CustomConstants> one_shot, two_shot;
+};
+
+// A network between nodes whose hop is not the catalog's.
+struct Fabric {
+  std::string name;  // "infiniband", "efa"
+  Constant<Seconds> hop;
 };
 
 }  // namespace napkin

@@ -110,7 +110,8 @@ LibraryEstimate read_estimate(const Field& common, const Field& own) {
 
 void read_measured(const Field& f, CollectiveTuning& t) {
   const Group all(f,
-                  {"ring", "tree_net", "gather_copy", "chunk", "net_rings", "nvls", "direct", "one_shot", "two_shot"});
+                  {"ring", "tree_net", "gather_copy", "reduce_copy", "chunk", "net_rings", "nvls", "direct", "one_shot",
+                   "two_shot"});
   const Field ring = f["ring"];
   ring.only({"ll", "ll128", "simple"});
   const Group tree_net(f["tree_net"], {"ll", "ll128", "simple"});
@@ -127,6 +128,7 @@ void read_measured(const Field& f, CollectiveTuning& t) {
     t.tree_net[i] = tree_net.required(protocol_names[i], seconds);
   }
   t.gather_copy = all.required("gather_copy", number);
+  t.reduce_copy = all.required("reduce_copy", number);
   t.chunk = all.required("chunk", size);
   t.net_rings = all.required("net_rings", number);
   if (t.estimate.nvls_efficiency > 0) {
@@ -162,7 +164,7 @@ void read_measured(const Field& f, CollectiveTuning& t) {
 
 std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document& file) {
   const Field root = file.root();
-  root.only({"schema", "notes", "estimate", "generations"});
+  root.only({"schema", "notes", "fabrics", "framework_call", "estimate", "generations"});
   if (const auto s = root["schema"]; s.integer(0, 1'000'000) != schema_version)
     s.fail("is " + s.raw() + "; this napkin reads schema 1");
   std::vector<std::shared_ptr<const CollectiveTuning>> out;
@@ -186,6 +188,35 @@ std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation)
       if (t->generation == generation) return t;
   }
   return nullptr;
+}
+
+namespace {
+// Calls read(root) for the files that have `member`.
+template <class Read>
+void each_tuning_file(std::string_view member, Read read) {
+  for (const auto& f : embedded::collective_tunings())
+    if (const Document d = Document::parse(f.text, std::string(f.name) + ".json"); d.root().find(member))
+      read(d.root());
+}
+}  // namespace
+
+std::vector<Fabric> known_fabrics() {
+  std::vector<Fabric> out;
+  each_tuning_file("fabrics", [&](const Field& root) {
+    for (const auto& [name, f] : root["fabrics"].members()) {
+      const Group g(f, {"hop"});
+      out.push_back({.name = name, .hop = g.required("hop", seconds)});
+    }
+  });
+  return out;
+}
+
+Constant<Seconds> framework_call() {
+  Constant<Seconds> c;
+  each_tuning_file("framework_call", [&](const Field& root) {
+    c = Group(root["framework_call"], {"time"}).required("time", seconds);
+  });
+  return c;
 }
 
 }  // namespace napkin

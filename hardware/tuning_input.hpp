@@ -15,4 +15,9 @@ namespace napkin {
 // All generations of one tuning file.
 [[nodiscard]] std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document& file);
 
+// The fabrics that a tuning file knows, in its order.
+[[nodiscard]] std::vector<Fabric> known_fabrics();
+// Host time of one collective called through a framework, which hides all that is shorter.
+[[nodiscard]] Constant<Seconds> framework_call();
+
 }  // namespace napkin

@@ -37,6 +37,9 @@ enum class Op : std::uint8_t {
   floor,
   log2,
   exponential,
+  logarithm,    // natural
+  square_root,
+  power,        // a dimensionless number to a dimensionless exponent
   name,    // a named step: name, source, one argument
   choice,  // the branch taken: reason in `name`, one argument
 };

@@ -240,6 +240,21 @@ template <class K>
 ScalarT<K> exp(ScalarT<K> a) {
   return detail::combine<Dim{}, K>(Op::exponential, std::exp(a.si()), a.operand());
 }
+template <class K>
+ScalarT<K> log(ScalarT<K> a) {
+  return detail::combine<Dim{}, K>(Op::logarithm, std::log(a.si()), a.operand());
+}
+template <class K>
+ScalarT<K> pow(ScalarT<K> a, ScalarT<K> b) {
+  return detail::combine<Dim{}, K>(Op::power, std::pow(a.si(), b.si()), a.operand(), b.operand());
+}
+// Of a quantity whose exponents are even.
+template <Dim D, class K>
+auto sqrt(Quantity<D, K> a) {
+  static_assert(D.byte % 2 == 0 && D.second % 2 == 0 && D.flop % 2 == 0 && D.joule % 2 == 0);
+  return detail::combine<Dim{D.byte / 2, D.second / 2, D.flop / 2, D.joule / 2}, K>(Op::square_root, std::sqrt(a.si()),
+                                                                                  a.operand());
+}
 // (a⁴ + b⁴)^¼: a maximum with a rounded corner, for two resources that nearly tie.
 template <Dim D, class KA, class KB>
 auto smooth_max(Quantity<D, KA> a, Quantity<D, KB> b) {

@@ -15,7 +15,9 @@ bool alpha_beta_runs(Operation o, const Placement& p, bool switch_reduces, Algor
     case Algorithm::two_shot: return o == Operation::all_reduce;
     case Algorithm::nvls: return o == Operation::all_reduce && switch_reduces && p.one_node();
     case Algorithm::mst: return o == Operation::all_reduce || o == Operation::broadcast || o == Operation::reduce;
-    case Algorithm::hierarchical: return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1;
+    case Algorithm::hierarchical:  // twins meet across domains, so all must be filled alike
+      return (o == Operation::all_reduce || gathers) && !p.one_node() && p.per_node() > 1 &&
+             p.narrowest(0) == p.per_node();
     case Algorithm::direct: return o == Operation::send_recv || o == Operation::all_to_all || gathers;
     default: return false;
   }

@@ -69,6 +69,24 @@ template <class K>
 [[nodiscard]] CollectiveCost<K> collective_cost(Scope<K> scope, const Network& network, Operation operation,
                                                 BytesT<K> bytes, const Group& group, Method method);
 
+// What is asked of the method: what is left open is chosen at each size, the least time among what can run.
+struct Wish {
+  std::optional<Algorithm> algorithm;
+  std::optional<Protocol> protocol;
+  double share = 1;  // of its bandwidth that it reaches, in (0, 1]
+  [[nodiscard]] bool open() const { return !algorithm && !protocol; }
+  [[nodiscard]] bool allows(Method m) const {
+    return (!algorithm || *algorithm == m.algorithm) && (!protocol || *protocol == m.protocol);
+  }
+};
+struct Wished {
+  Method method;
+  CollectiveCost<Plain> cost;
+};
+// InputError when nothing that is wished for can run; it lists what can.
+[[nodiscard]] Wished wished_cost(const Network& network, Operation operation, Bytes bytes, const Group& group,
+                                 const Wish& wish);
+
 // Every method that can run the operation on this network, with its time; `chosen` marks the one collective_cost takes.
 struct Candidate {
   Method method;

@@ -1,5 +1,6 @@
 #include "model/collective/fat_tree.hpp"
 
+#include <limits>
 #include <string>
 
 #include "model/input_error.hpp"
@@ -19,12 +20,18 @@ FatTree fat_tree(long long radix, long long endpoints, long long unit) {
   FatTree t;
   const long long half = radix / 2;
   t.largest = radix * half;
+  constexpr long long large = 1'000'000;  // ports; beyond, k³/4 leaves the integers
+  t.largest_three = radix > large ? std::numeric_limits<long long>::max() : radix * half * half;
+  if (endpoints > t.largest_three)
+    throw InputError(std::to_string(endpoints) + " endpoints are more than the " + std::to_string(t.largest_three) +
+                     " that three tiers of " + std::to_string(radix) + "-port switches join; write a larger radix");
+  t.tiers = endpoints > t.largest ? 3 : 2;
   t.leaves = ratio_up(endpoints, half);
   t.cables = t.leaves * half;
-  t.spines = ratio_up(t.cables, radix);
+  t.spines = ratio_up(t.cables, t.tiers == 3 ? half : radix);
+  t.cores = t.tiers == 3 ? ratio_up(t.spines * half, radix) : 0;
   t.leaf_ports_used = radix;
   t.units = unit > 0 ? ratio_up(endpoints, unit) : 0;
-  t.fits = endpoints <= t.largest;
   return t;
 }
 

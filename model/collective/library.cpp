@@ -69,7 +69,7 @@ CollectiveCost<K> chain(const Scope<K>& scope, const CollectiveTuning& t, BytesT
   return total<K>(latency, bytes / bus, "ring", to_string(protocol).data(), "chan2007collective");
 }
 
-// T = base + ramp + Σ over steps of max(hop, n/p / B), rounded [+ the rank's own part]. Between nodes a proxy moves the
+// T = base + ramp + Σ over steps of max(hop, n/p / B), rounded + the rank's own part. Between nodes a proxy moves the
 // data, and hops no longer hide behind transfers: Σ of hop + n/p / B.
 template <class K>
 CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operation o, BytesT<K> bytes,
@@ -92,7 +92,7 @@ CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operati
     latency = latency + scope.input("steps between nodes", net_steps) * (scope.read("net_hop", c.net_hop) + l.hop);
     transfer = scope.input("steps", steps) * part / bus;
   }
-  if (gathers(o)) transfer = transfer + scope.read("copy", t.gather_copy) * part / l.inner;
+  transfer = transfer + scope.read("copy", gathers(o) ? t.gather_copy : t.reduce_copy) * part / l.inner;
   return total<K>(latency, transfer, "ring", to_string(protocol).data(), "patarasuk2009");
 }
 
@@ -121,16 +121,16 @@ CollectiveCost<K> tree(const Scope<K>& scope, const CollectiveTuning& t, BytesT<
   return total<K>(latency, transfer + fill, "tree", to_string(protocol).data(), "sanders2009");
 }
 
-// In-switch reduction: a rank's link carries the vector once and its own 1/m once more. Over several nodes, the shard
-// of every rank then climbs and descends a tree.
+// In-switch reduction: a rank's link carries the vector once and its own 1/m once more; in a gather or scatter, the
+// parts of the others once. Over several nodes, the shard of every rank then climbs and descends a tree.
 template <class K>
-CollectiveCost<K> in_switch(const Scope<K>& scope, const CollectiveTuning& t, BytesT<K> bytes, const Placement& p,
-                            const Links<K>& l, bool over_tree) {
+CollectiveCost<K> in_switch(const Scope<K>& scope, const CollectiveTuning& t, Operation o, BytesT<K> bytes,
+                            const Placement& p, const Links<K>& l, bool over_tree) {
   const auto m = scope.input("m", p.per_node());
   const auto bus = scope.read("share", t.nvls.share) * l.inner;
   auto latency = scope.read("base", t.nvls.base) + grown(SecondsT<K>(scope.read("ramp", t.nvls.ramp)), bytes,
                                                          BytesT<K>(scope.read("ramp_size", t.nvls.ramp_size)));
-  auto transfer = bytes * (1 + 1 / m) / bus;
+  auto transfer = gathers(o) ? bytes * ((m - 1) / m) / bus : bytes * (1 + 1 / m) / bus;
   if (over_tree) {
     const auto piece = let("piece", in_flight(bytes, BytesT<K>(scope.read("chunk", t.chunk))));
     const auto between = scope.input("hops between nodes", 2 * std::ceil(std::log2(p.nodes)));
@@ -178,8 +178,8 @@ CollectiveCost<K> library_cost(const Scope<K>& scope, const CollectiveTuning& t,
                                const Placement& p, const Links<K>& l, Method method) {
   switch (method.algorithm) {
     case Algorithm::tree: return tree(scope, t, bytes, p, l, method.protocol);
-    case Algorithm::nvls: return in_switch(scope, t, bytes, p, l, false);
-    case Algorithm::nvls_tree: return in_switch(scope, t, bytes, p, l, true);
+    case Algorithm::nvls: return in_switch(scope, t, o, bytes, p, l, false);
+    case Algorithm::nvls_tree: return in_switch(scope, t, o, bytes, p, l, true);
     case Algorithm::collnet: return collnet(scope, t, bytes, p, l);
     case Algorithm::pat: return pat(scope, t, bytes, p, l);
     default:

@@ -107,7 +107,13 @@ Estimate library_estimate(const CollectiveTuning& t, Operation operation, const 
       if (q.column == 1) q.bus = std::min(e.search_share * link, 2 * l.egress.si());
       return tree(q);
     }
-    case Algorithm::nvls: return all_reduce && switched && p.one_node() ? in_switch(q, link, 0, false) : Estimate{};
+    case Algorithm::nvls: {
+      if (!switched || !p.one_node() || !(all_reduce || gathers)) return {};
+      Estimate nvls = in_switch(q, link, 0, false);
+      // A gather's figure is its algorithm bandwidth: channels · (heads − 1)/heads · (ppn − 1)/ppn, for once the vector.
+      if (gathers) nvls.per_byte = nvls.per_byte * q.n / (q.n - 1) * q.ppn / (q.ppn - 1);
+      return nvls;
+    }
     case Algorithm::nvls_tree:
       return all_reduce && switched && !p.one_node() && q.ppn <= t.nvls.tree_members.value.si()
                  ? in_switch(q, link, l.per_member.si(), true)

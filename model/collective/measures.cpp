@@ -25,12 +25,12 @@ Bytes bytes_sent_by_many(Operation o, Bytes bytes) {
   return (o == Operation::all_reduce ? 2 : 1) * bytes;
 }
 
-Seconds lower_bound(const Network& net, Operation o, Bytes bytes, const Group& group) {
+Seconds lower_bound(const Network& net, Operation o, Bytes bytes, const Group& group, bool many) {
   const Placement p = place(net, group);
   if (p.ranks == 1) return {};
   const auto sent = [&](double n, bool reduces) {
-    const double once = o == Operation::all_reduce && reduces ? 1.0 : bus_factor(o, static_cast<int>(n));
-    return once * bytes;
+    if (o == Operation::all_reduce && reduces) return bytes;
+    return many ? bytes_sent_by_many(o, bytes) : bus_factor(o, static_cast<int>(n)) * bytes;
   };
   Seconds bound = sent(p.ranks, net.tiers[0].in_network_reduction) / net.tiers[0].bandwidth.value;
   for (std::size_t t = 1; t < p.tiers; ++t) {
@@ -39,7 +39,8 @@ Seconds lower_bound(const Network& net, Operation o, Bytes bytes, const Group& g
     const double domains = std::ceil(p.ranks / p.members[t - 1]);
     const auto link = tier.bandwidth.value / (tier.oversubscription ? tier.oversubscription->value : Scalar(1));
     const bool each = o == Operation::all_to_all;  // every member has its own bytes
-    const Bytes out = each ? (domains - 1) / domains * bytes : sent(domains, tier.in_network_reduction);
+    const double beyond = each ? (many ? 1.0 : (p.ranks - p.members[t - 1]) / p.ranks) : 1.0;
+    const Bytes out = each ? beyond * bytes : sent(domains, tier.in_network_reduction);
     const bool alone = each || o == Operation::send_recv;
     bound = max(bound, out / ((alone ? 1.0 : p.members[t - 1]) * link));
   }
@@ -87,11 +88,10 @@ std::vector<Crossover> crossovers(const Network& net, Operation o, const Group& 
   return out;
 }
 
-std::optional<Bytes> tie(const Network& net, Operation o, const Group& group, Method a, Method b, Bytes from,
+std::optional<Bytes> tie(const Network& net, Operation o, const Group& group, const Wish& a, const Wish& b, Bytes from,
                          Bytes to) {
   const auto slower = [&](Bytes n) {
-    const Scope<Plain> s;
-    return collective_cost(s, net, o, n, group, a).time > collective_cost(s, net, o, n, group, b).time;
+    return wished_cost(net, o, n, group, a).cost.time > wished_cost(net, o, n, group, b).cost.time;
   };
   const bool first = slower(from);
   if (first == slower(to)) return {};

@@ -15,7 +15,9 @@ namespace napkin {
 
 // No algorithm is faster: one hop, and at nominal bandwidth the bytes that have to leave a rank and a node. Where a
 // switch reduces, a rank sends an all-reduced vector once instead of 2(n−1)/n times.
-[[nodiscard]] Seconds lower_bound(const Network& network, Operation o, Bytes bytes, const Group& group);
+// `many`: in the limit of many ranks and domains, (n−1)/n → 1, as it is often quoted.
+[[nodiscard]] Seconds lower_bound(const Network& network, Operation o, Bytes bytes, const Group& group,
+                                  bool many = false);
 
 // The sizes between `from` and `to` at which the chosen method changes, to within 1 %.
 struct Crossover {
@@ -24,9 +26,9 @@ struct Crossover {
 };
 [[nodiscard]] std::vector<Crossover> crossovers(const Network& network, Operation o, const Group& group, Bytes from,
                                                 Bytes to);
-// The size between `from` and `to` at which two methods tie; nothing when one is faster throughout.
-[[nodiscard]] std::optional<Bytes> tie(const Network& network, Operation o, const Group& group, Method a, Method b,
-                                       Bytes from, Bytes to);
+// The size between `from` and `to` at which two wishes tie; nothing when one is faster throughout.
+[[nodiscard]] std::optional<Bytes> tie(const Network& network, Operation o, const Group& group, const Wish& a,
+                                       const Wish& b, Bytes from, Bytes to);
 
 // Below this size the latency part of the chosen method is the longer one (α·B for a single message).
 [[nodiscard]] std::optional<Bytes> latency_bound_below(const Network& network, Operation o, const Group& group,

@@ -33,6 +33,11 @@ Placement place(const Network& network, const Group& group) {
 }
 
 namespace {
+BytesPerSecond plain_bandwidth(const Tier& tier) {
+  const auto b = tier.bandwidth.value * tier.efficiency.value;
+  return tier.oversubscription ? b / tier.oversubscription->value : b;
+}
+}  // namespace
 
 template <class K>
 BytesPerSecondT<K> achieved(const Scope<K>& scope, const Tier& tier) {
@@ -41,18 +46,17 @@ BytesPerSecondT<K> achieved(const Scope<K>& scope, const Tier& tier) {
   if (!tier.oversubscription) return nominal * efficiency;
   return nominal * efficiency / scope.read("oversubscription_" + tier.name, *tier.oversubscription);
 }
-
-BytesPerSecond plain_bandwidth(const Tier& tier) {
-  const auto b = tier.bandwidth.value * tier.efficiency.value;
-  return tier.oversubscription ? b / tier.oversubscription->value : b;
-}
 // Plain names nothing: the names above would cost allocations.
 template <>
 BytesPerSecond achieved<Plain>(const Scope<Plain>&, const Tier& tier) {
   return plain_bandwidth(tier);
 }
+template BytesPerSecondT<Traced> achieved(const Scope<Traced>&, const Tier&);
 
-}  // namespace
+double Placement::narrowest(std::size_t t) const {
+  const double rest = std::fmod(ranks, members[t]);
+  return rest > 0 ? rest : members[t];
+}
 
 template <class K>
 Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p) {
@@ -69,18 +73,19 @@ Links<K> links(const Scope<K>& scope, const Network& network, const Placement& p
   l.inner = let("B_inner", l.inner);
   l.inner_hop = scope.read("hop_link", inner.latency);
   if (p.one_node()) return l;
-  // members[t−1] of a domain leave it together. A ring crosses tier t once per domain, so what limits it is the least
-  // members[t−1] · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the least n/(n − m) · B_t.
+  // The members of a domain leave it together. A ring crosses tier t once per domain, so what limits it is the least
+  // (members of the narrowest domain) · B_t; of an all-to-all, (n − members[t−1]) / n of the bytes cross tier t: the
+  // least n/(n − m) · B_t.
   std::size_t ring = 1, all = 1;
   for (std::size_t t = 2; t < p.tiers; ++t) {
-    if (p.members[t - 1] * plain_bandwidth(network.tiers[t]) <
-        p.members[ring - 1] * plain_bandwidth(network.tiers[ring]))
+    if (p.narrowest(t - 1) * plain_bandwidth(network.tiers[t]) <
+        p.narrowest(ring - 1) * plain_bandwidth(network.tiers[ring]))
       ring = t;
     if (p.spread(t) * plain_bandwidth(network.tiers[t]) < p.spread(all) * plain_bandwidth(network.tiers[all])) all = t;
   }
   const std::size_t outermost = p.tiers - 1;
   l.per_member = achieved(scope, network.tiers[ring]);
-  l.egress = let("B_egress", scope.input("members per domain", p.members[ring - 1]) * l.per_member);
+  l.egress = let("B_egress", scope.input("members per domain", p.narrowest(ring - 1)) * l.per_member);
   l.pair = outermost == ring ? l.per_member : achieved(scope, network.tiers[outermost]);
   l.spread = let("B_spread", scope.input("n / (n - m)", p.spread(all)) *
                                  (all == ring ? l.per_member : achieved(scope, network.tiers[all])));

@@ -18,11 +18,17 @@ struct Placement {
   double nodes = 1;                         // domains of the innermost tier: ceil(ranks / members[0])
   [[nodiscard]] bool one_node() const { return tiers == 1; }
   [[nodiscard]] double per_node() const { return members[0]; }
+  // Members in the domain of tier t that has the fewest: the last one, when the ranks do not fill it.
+  [[nodiscard]] double narrowest(std::size_t t) const;
   // Bytes for all ranks / bytes for those outside a domain of tier t − 1.
   [[nodiscard]] double spread(std::size_t t) const { return ranks / (ranks - members[t - 1]); }
 };
 // InputError when the group is larger than the outermost tier or a size or stride is not positive.
 [[nodiscard]] Placement place(const Network& network, const Group& group);
+
+// What one accelerator achieves out into a tier: nominal · efficiency / oversubscription.
+template <class K>
+[[nodiscard]] BytesPerSecondT<K> achieved(const Scope<K>& scope, const Tier& tier);
 
 // The α and B that a collective of this placement sees, in kind K.
 template <class K>

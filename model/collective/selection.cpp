@@ -169,18 +169,41 @@ CollectiveCost<K> collective_cost(Scope<K> scope, const Network& net, Operation 
   }
 }
 
+namespace {
+[[noreturn]] void refuse(const Network& net, Operation o, Bytes bytes, const Group& group, const Wish& w) {
+  std::string can;
+  for (const auto& c : candidates(net, o, bytes, group))
+    can += (can.empty() ? "" : ", ") + std::string(c.cost.algorithm) + "/" + c.cost.protocol;
+  const std::string what = w.algorithm ? std::string(to_string(*w.algorithm)) : "no algorithm";
+  throw InputError(what + (w.protocol ? " with protocol " + std::string(to_string(*w.protocol)) : "") +
+                   (w.algorithm ? " does not run " : " runs ") + std::string(to_string(o)) + " here; choose one of " +
+                   can);
+}
+}  // namespace
+
+Wished wished_cost(const Network& net, Operation o, Bytes bytes, const Group& group, const Wish& w) {
+  Wished best;
+  bool found = false;
+  const auto all = candidates(net, o, bytes, group);
+  for (const Candidate& c : all) {
+    if (!w.allows(c.method) || (w.open() && !c.chosen)) continue;
+    CollectiveCost<Plain> cost = c.cost;
+    cost.bandwidth = cost.bandwidth / w.share;
+    if (w.share < 1) cost.time = cost.latency + cost.bandwidth;
+    if (!found || cost.time < best.cost.time) best = {c.method, cost};
+    found = true;
+  }
+  if (!found && !all.empty()) refuse(net, o, bytes, group, w);
+  return best;
+}
+
 template <class K>
 CollectiveCost<K> collective_cost(Scope<K> scope, const Network& net, Operation o, BytesT<K> bytes, const Group& group,
                                   Method m) {
   const Placement p = place(net, group);
   if (p.ranks == 1) return {};
-  if (!runs(net, o, p, links(Scope<Plain>(), net, p), m)) {
-    std::string can;
-    for (const auto& c : candidates(net, o, plain(bytes), group))
-      can += (can.empty() ? "" : ", ") + std::string(c.cost.algorithm) + "/" + c.cost.protocol;
-    throw InputError(std::string(to_string(m.algorithm)) + " with protocol " + std::string(to_string(m.protocol)) +
-                     " does not run " + std::string(to_string(o)) + " here; choose one of " + can);
-  }
+  if (!runs(net, o, p, links(Scope<Plain>(), net, p), m))
+    refuse(net, o, plain(bytes), group, {.algorithm = m.algorithm, .protocol = m.protocol});
   return cost(scope, net, o, bytes, group, p, links(scope, net, p), m);
 }
 

@@ -1,6 +1,8 @@
 #include "model/collective/sharding.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "model/input_error.hpp"
 
@@ -21,6 +23,10 @@ double size(const std::string& dim, const Mesh& mesh) {
   const auto at = mesh.sizes.find(dim);
   if (at == mesh.sizes.end()) throw InputError("dimension " + dim + " has no size; write it in --shape");
   return at->second;
+}
+// Elements of a dimension on the device that has most: shards are padded to the same length.
+double part(const ShardedArray::Dimension& d, const Mesh& mesh) {
+  return std::ceil(size(d.name, mesh) / ways(d.axes, mesh));
 }
 ShardedArray::Dimension* find(ShardedArray& a, const std::string& dim) {
   for (auto& d : a.dims)
@@ -67,11 +73,18 @@ ShardedArray parse_sharded(std::string_view t) {
         throw InputError("\"" + std::string(t) + "\" splits two dimensions over the same axis " + axis);
       seen += axis;
     }
+    if (has(a, dim.name))
+      throw InputError("\"" + std::string(t) + "\" has dimension " + dim.name + " twice; give each a name of its own");
     a.dims.push_back(std::move(dim));
     if (comma == rest.size()) break;
     rest.remove_prefix(comma + 1);
   }
   return a;
+}
+
+std::string_view to_string(Contraction c) {
+  constexpr std::array<std::string_view, 3> names{"as sharded", "gather operands", "add partial sums"};
+  return names[static_cast<std::size_t>(c)];
 }
 
 double Mesh::devices() const {
@@ -82,7 +95,12 @@ double Mesh::devices() const {
 
 Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
   double elements = 1;
-  for (const auto& d : a.dims) elements *= size(d.name, mesh) / ways(d.axes, mesh);
+  for (const auto& d : a.dims) elements *= part(d, mesh);
+  return Bytes::si(elements * bytes_per_element);
+}
+Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
+  double elements = 1;
+  for (const auto& d : a.dims) elements *= size(d.name, mesh);
   return Bytes::si(elements * bytes_per_element);
 }
 Bytes total_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
@@ -90,7 +108,12 @@ Bytes total_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_elem
 }
 
 ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_in, const ShardedArray& c,
-                               const Mesh& mesh, double bytes_per_element) {
+                               const Mesh& mesh, double bytes_per_element, Contraction how) {
+  for (const auto* x : {&a_in, &b_in})
+    for (const auto& d : x->dims)
+      if (!has(c, d.name) && !(has(a_in, d.name) && has(b_in, d.name)))
+        throw InputError("dimension " + d.name + " of " + text(*x) +
+                         " is in one operand and not in the result; a product sums over what both operands have");
   ShardedArray a = a_in, b = b_in;
   ShardedProduct p;
   const auto gather = [&](ShardedArray& x, ShardedArray::Dimension& d, const std::string& axes, bool before) {
@@ -103,6 +126,19 @@ ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_i
   for (auto& da : a.dims) {
     auto* db = find(b, da.name);
     if (db == nullptr || has(c, da.name)) continue;
+    // A slice is free where the axis does not split the operand already.
+    const auto sliced = [&](ShardedArray& x, ShardedArray::Dimension& d, const std::string& axes) {
+      for (const auto& other : x.dims)
+        for (const char axis : axes)
+          if (other.axes.find(axis) != other.axes.npos) return;
+      d.axes = axes;
+    };
+    if (how == Contraction::gather) {
+      gather(a, da, std::string(da.axes), true);
+      gather(b, *db, std::string(db->axes), true);
+    }
+    if (how == Contraction::partial && da.axes.empty()) sliced(a, da, db->axes);
+    if (how == Contraction::partial && db->axes.empty()) sliced(b, *db, da.axes);
     if (da.axes != db->axes) {
       gather(a, da, without(da.axes, db->axes), true);
       gather(b, *db, without(db->axes, da.axes), true);
@@ -124,12 +160,12 @@ ShardedProduct sharded_product(const ShardedArray& a_in, const ShardedArray& b_i
     local.dims.push_back(*d);
   }
   double macs = 1;
-  for (const auto& d : local.dims) macs *= size(d.name, mesh) / ways(d.axes, mesh);
+  for (const auto& d : local.dims) macs *= part(d, mesh);
   double theory = 1;
   for (const auto& d : c.dims) theory *= size(d.name, mesh);
   for (const auto& da : a.dims)
     if (has(b, da.name) && !has(c, da.name)) {
-      macs *= size(da.name, mesh) / ways(da.axes, mesh);
+      macs *= part(da, mesh);
       theory *= size(da.name, mesh);
     }
   p.flops_per_device = Flops::si(2 * macs);

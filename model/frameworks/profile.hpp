@@ -2,6 +2,7 @@
 // profile_input; no framework's name appears in a condition.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,6 +39,8 @@ struct DataParallel {
   bool overlap_gradient = true;           // reduce during the last micro-batch's backward
   bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+  // ZeRO 0 reduces its buckets during the last backward pass; ZeRO-1 all-reduces the whole main gradients after it.
+  bool whole_reduction = false;
   bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
                                           // reduced buffer, by kernels of the compute stream
   bool prefetch_backward = true;          // in the backward pass the next unit is gathered behind the one at work
@@ -76,6 +79,14 @@ struct ElementwisePolicy {
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
 
+// How a low-precision recipe quantises (micikevicius2022fp8; Transformer Engine).
+struct LowPrecision {
+  bool weights_once_a_step = false;  // weights are quantised at the first micro-batch and kept for the others
+  bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
+  bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
+  bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+};
+
 // Which part of each communication the kernels hide.
 struct Overlap {
   Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
@@ -83,6 +94,16 @@ struct Overlap {
   Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
+
+// How tokens reach their experts: a row for every expert through one all-to-all; or once to a node and once to a rank of
+// it, by kernels made for it (deepep2025).
+enum class ExpertExchange : std::uint8_t { all_to_all, two_level };
+inline constexpr std::array<std::string_view, 2> expert_exchange_names{"all-to-all", "two-level"};
+
+// How queries meet keys and values of other ranks under context parallelism: blocks pass around a ring (liu2023ring); all
+// are gathered first; or an all-to-all trades sequence for heads and back (jacobs2023ulysses).
+enum class ContextExchange : std::uint8_t { ring, all_gather, all_to_all };
+inline constexpr std::array<std::string_view, 3> context_exchange_names{"ring", "all-gather", "all-to-all"};
 
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
@@ -94,7 +115,7 @@ struct HostCosts {
   // measured below `slow_below`, for each rank of the group.
   Constant<Seconds> tp_node, slow_hop;
   Constant<BytesPerSecond> slow_below;
-  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO or TP)
+  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
 };
 
 struct MemoryOverheads {
@@ -119,6 +140,7 @@ struct Profile {
   RecomputePolicy recompute;
   SavedTensors saved;
   ElementwisePolicy elementwise;
+  LowPrecision low_precision;
   Overlap overlap;
   HostCosts host;
   MemoryOverheads memory;
@@ -126,6 +148,8 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  ExpertExchange expert_exchange = ExpertExchange::all_to_all;
+  ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
   Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
@@ -136,7 +160,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
-  bool uneven_split = false;            // stages may differ by a layer beyond what the ends account for
+  bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
 };

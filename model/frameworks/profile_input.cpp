@@ -12,8 +12,8 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
-                                        "data_parallel", "recompute", "saved", "elementwise", "overlap", "host", "memory",
-                                        "compute", "moe", "attention", "residuals", "rules", "eras"};
+                                        "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
+                                        "memory", "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -52,8 +52,8 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer", "unit_copies", "prefetch_backward", "by_owner",
-                    "overlap_replicas", "shard_within_torus", "group"});
+                    "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies", "prefetch_backward",
+                    "by_owner", "overlap_replicas", "shard_within_torus", "group"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -61,6 +61,7 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gradient", d.overlap_gradient);
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+  take(f, "whole_reduction", d.whole_reduction);
   take(f, "unit_copies", d.unit_copies);
   take(f, "prefetch_backward", d.prefetch_backward);
   take(f, "by_owner", d.by_owner);
@@ -125,6 +126,13 @@ void apply(const Field& root, Profile& p) {
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
   }
+  if (const auto f = root.find("low_precision")) {
+    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "source", "kind"});
+    take(*f, "weights_once_a_step", p.low_precision.weights_once_a_step);
+    take(*f, "norm_quantises", p.low_precision.norm_quantises);
+    take(*f, "gathers_quantised", p.low_precision.gathers_quantised);
+    take(*f, "saves_quantised", p.low_precision.saves_quantised);
+  }
   if (const auto f = root.find("overlap")) {
     const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});
     take(g, "tensor_parallel", share, p.overlap.tensor_parallel);
@@ -161,9 +169,15 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
+    if (const auto v = f->find("exchange"))
+      p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
+  }
+  if (const auto f = root.find("context_parallel")) {
+    const Group g(*f, {"exchange"});
+    p.context_exchange = static_cast<ContextExchange>(one_of((*f)["exchange"], context_exchange_names));
   }
   if (const auto f = root.find("residuals")) {
     const Group g(*f, {"step_time", "device_memory"});
@@ -275,13 +289,15 @@ Profile read_profile(const std::string& what, int year) {
     root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
     if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
     apply(root, p);
-    // Eras are listed oldest first; the first one the year lies before wins.
+    // The first era that the year lies in wins: below `before`, or `from` on.
     if (const auto eras = root.find("eras"); eras && year > 0)
-      for (const Field& era : eras->elements())
-        if (year < era["before"].integer(1990, 2100)) {
+      for (const Field& era : eras->elements()) {
+        const auto from = era.find("from");
+        if (from ? year >= from->integer(1990, 2100) : year < era["before"].integer(1990, 2100)) {
           apply(era, p);
           break;
         }
+      }
   }
   const Field own = chain.front().root();
   p.name = own["name"].string();

@@ -36,13 +36,21 @@ StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankPar
 }
 
 template <class K>
+BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters, const StateShards& shards) {
+  const auto n = shards.zero >= 3 ? scope.input("n", static_cast<double>(shards.dense)) : ScalarT<K>(1);
+  const auto n_e = shards.zero >= 3 ? scope.input("n_e", static_cast<double>(shards.expert)) : ScalarT<K>(1);
+  return let("M_frozen", (parameters.dense / n + parameters.expert / n_e) *
+                             scope.input("B_frozen", Bytes::si(per_parameter), "bytes of a frozen weight"), "hu2022lora");
+}
+
+template <class K>
 StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
                             const StageTensors<K>& tensors, const StageLoad& load) {
   const MemoryOverheads& o = profile.memory;
   StageMemory<K> m;
-  m.parameters = states.parameters;
+  m.parameters = states.parameters + tensors.quantised;
   m.optimizer = states.optimizer;
-  const auto in_flight = scope.input("in_flight", load.in_flight, "narayanan2021: micro-batches held at once");
+  const auto in_flight = scope.input("in_flight", load.in_flight.activations, "narayanan2021: micro-batches held at once");
   m.buffers = scope.read("B_workspace", o.workspace);
   BytesT<K> cached{};  // held back by the allocator
   if (load.tp > 1) {
@@ -66,7 +74,8 @@ StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateB
                            ? scope.input("m", load.micro_batches, "micro-batches") * tensors.outputs
                            : BytesT<K>{};
   auto logits = tensors.head;
-  if (load.losses_in_flight > 1) logits += (load.losses_in_flight - 1) * tensors.head_kept;
+  if (load.in_flight.logits > 1)
+    logits += scope.input("losses_in_flight", load.in_flight.logits - 1, "schedule: micro-batches between loss and backward") * tensors.head_kept;
   logits = let("M_loss", logits + outputs);
   const auto transient = let("M_layer_backward", tensors.transient + tensors.gathered);
   const auto last = let("M_last_layer", (in_flight - 1) * tensors.activations + tensors.layer);
@@ -137,6 +146,7 @@ Verdict verdict(Bytes device, Bytes capacity) {
 
 #define NAPKIN_INSTANTIATE(K)                                                                              \
   template StateBytes<K> state_bytes(Scope<K>, const BytePolicy&, const RankParameters<K>&, const StateShards&); \
+  template BytesT<K> frozen_bytes(Scope<K>, double, const RankParameters<K>&, const StateShards&);           \
   template StageMemory<K> stage_memory(Scope<K>, const Profile&, const StateBytes<K>&, const StageTensors<K>&,   \
                                        const StageLoad&);
 NAPKIN_INSTANTIATE(Plain)

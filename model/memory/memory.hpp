@@ -28,6 +28,11 @@ template <class K>
 [[nodiscard]] StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankParameters<K>& parameters,
                                         const StateShards& shards);
 
+// Weights without gradient or optimizer state (hu2022lora), at `per_parameter` bytes; ZeRO-3 shards them too.
+template <class K>
+[[nodiscard]] BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters,
+                                     const StateShards& shards);
+
 // The moments of a step at which a stage may hold most.
 enum class Moment : std::uint8_t {
   loss,       // every micro-batch in flight, the logits and their gradients
@@ -60,6 +65,7 @@ struct StageTensors {
   BytesT<K> head_kept{};     // of it, what waits for the backward pass
   BytesT<K> outputs{};       // kept of each micro-batch until the step ends
   BytesT<K> transient{};     // one layer's recomputed activations, and its gradients
+  BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
   BytesT<K> updated{};       // copies that the optimizer step makes
   BytesT<K> working_gradients{};  // gradients in compute precision beside the main buffer
@@ -68,10 +74,15 @@ struct StageTensors {
   BytesT<K> hidden_state{};  // of a micro-batch, over the whole TP group
 };
 
+// Micro-batches a rank holds at its peak: whose activations, and whose logits wait for their backward.
+struct InFlight {
+  double activations = 1;
+  double logits = 1;
+};
+
 // How the step fills them.
 struct StageLoad {
-  double in_flight = 1;           // most micro-batches whose activations a rank holds at once
-  double losses_in_flight = 1;    // most micro-batches between their loss and its backward
+  InFlight in_flight;             // most micro-batches a rank holds at once
   double micro_batches = 1;       // of the step
   double weights_put_off = 0;     // micro-batches whose weight gradients wait (qi2024zerobubble §2)
   bool accumulates = false;       // gradients of earlier micro-batches exist when the next one peaks

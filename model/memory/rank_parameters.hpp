@@ -6,10 +6,11 @@
 
 namespace napkin {
 
-// `dense` is replicated over data (and context) parallelism, `expert` over the smaller expert-data-parallel group.
+// `dense` is replicated over data (and context) parallelism, `expert` over the smaller expert-data-parallel group. With
+// low-rank adapters only `adapters` is trained, replicated as `dense` is.
 template <class K>
 struct RankParameters {
-  ScalarT<K> dense{}, expert{};
+  ScalarT<K> dense{}, expert{}, adapters{};
   ScalarT<K> lookup{};  // of `dense`: tables that are looked up, not multiplied with
 };
 

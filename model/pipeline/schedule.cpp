@@ -94,32 +94,51 @@ PipelineProgram generated(Schedule s, const ScheduleShape& shape) {
 
 }  // namespace
 
-PipelineProgram build_program(Schedule s, const ScheduleShape& asked) {
-  ScheduleShape shape = asked;
-  if (shape.ranks < 1) refuse(s, std::to_string(shape.ranks) + " stages; write at least 1");
-  if (shape.micro_batches < 1) refuse(s, std::to_string(shape.micro_batches) + " micro-batches; write at least 1");
-  if (shape.chunks < 1) refuse(s, std::to_string(shape.chunks) + " chunks; write at least 1");
-  shape.chunks = chunks_of(s, shape.chunks);
-  const std::int64_t p = shape.ranks, m = shape.micro_batches;
-  if (const double cells = static_cast<double>(p) * shape.chunks * static_cast<double>(m); cells > most_cells) {
-    refuse(s, std::to_string(p) + " stages, " + std::to_string(shape.chunks) + " chunks and " + std::to_string(m) +
-                  " micro-batches are more operations than can be run one by one; write fewer micro-batches");
+Placement placement_of(Schedule s, int ranks, int asked) {
+  const int v = chunks_of(s, asked);
+  switch (s) {
+    case Schedule::zb_v:
+    case Schedule::dualpipe_v: return {v, ranks * v, v_shaped_stages(ranks)};
+    case Schedule::dualpipe: return {v, ranks, two_way_stages(ranks)};
+    default: return {v, ranks * v, looped_stages(ranks, v)};
   }
+}
+
+void check_shape(Schedule s, const ScheduleShape& asked) {
+  if (asked.ranks < 1) refuse(s, std::to_string(asked.ranks) + " stages; write at least 1");
+  if (asked.micro_batches < 1) refuse(s, std::to_string(asked.micro_batches) + " micro-batches; write at least 1");
+  if (asked.chunks < 1) refuse(s, std::to_string(asked.chunks) + " chunks; write at least 1");
+  constexpr int most_chunks = 4096;  // more than any model has layers
+  if (asked.chunks > most_chunks) refuse(s, std::to_string(asked.chunks) + " chunks; write at most " + std::to_string(most_chunks));
+  const int chunks = chunks_of(s, asked.chunks);
+  const std::int64_t p = asked.ranks, m = asked.micro_batches, group = asked.group == 0 ? p : asked.group;
   if (s == Schedule::dualpipe && p % 2 != 0) {
     refuse(s, "needs an even number of ranks to run in both directions, not " + std::to_string(p));
   }
-  if (shape.group == 0) shape.group = p;
   // Megatron-LM schedules.py: N ≥ PP, and the micro-batches left over from whole groups are none or at least PP.
-  if ((s == Schedule::interleaved || s == Schedule::zb_interleaved) && shape.chunks > 1) {
-    if (shape.group < p) {
-      refuse(s, "groups of " + std::to_string(shape.group) + " micro-batches on " + std::to_string(p) +
+  if ((s == Schedule::interleaved || s == Schedule::zb_interleaved) && chunks > 1) {
+    if (group < p) {
+      refuse(s, "groups of " + std::to_string(group) + " micro-batches on " + std::to_string(p) +
                     " stages wait for ever; write a group of at least " + std::to_string(p));
     }
-    if (const std::int64_t left = m % shape.group; m > shape.group && left != 0 && left < p) {
-      refuse(s, std::to_string(m) + " micro-batches in groups of " + std::to_string(shape.group) + " leave " +
+    if (const std::int64_t left = m % group; m > group && left != 0 && left < p) {
+      refuse(s, std::to_string(m) + " micro-batches in groups of " + std::to_string(group) + " leave " +
                     std::to_string(left) + " over, fewer than the " + std::to_string(p) +
                     " stages; write a number of micro-batches that leaves none or at least " + std::to_string(p));
     }
+  }
+}
+
+PipelineProgram build_program(Schedule s, const ScheduleShape& asked) {
+  check_shape(s, asked);
+  ScheduleShape shape = asked;
+  shape.chunks = chunks_of(s, shape.chunks);
+  if (shape.group == 0) shape.group = shape.ranks;
+  const double cells = static_cast<double>(shape.ranks) * shape.chunks * static_cast<double>(shape.micro_batches);
+  if (cells > most_cells) {
+    refuse(s, std::to_string(shape.ranks) + " stages, " + std::to_string(shape.chunks) + " chunks and " +
+                  std::to_string(shape.micro_batches) +
+                  " micro-batches are more operations than can be run one by one; write fewer micro-batches");
   }
   return generated(s, shape);
 }

@@ -43,6 +43,13 @@ struct PipelineProgram {
 [[nodiscard]] std::vector<int> v_shaped_stages(int p);       // r and 2p − 1 − r
 [[nodiscard]] std::vector<int> two_way_stages(int p);        // r of lane 0 and p − 1 − r of lane 1
 
+// How a schedule lays its stages over the ranks; `asked` chunks a rank as in chunks_of().
+struct Placement {
+  int chunks = 1, depth = 1;  // chunks a rank; stages of a lane
+  std::vector<int> stage_of;  // as in PipelineProgram
+};
+[[nodiscard]] Placement placement_of(Schedule s, int ranks, int asked);
+
 struct ScheduleShape {
   int ranks = 1;
   std::int64_t micro_batches = 1;
@@ -53,7 +60,9 @@ struct ScheduleShape {
 // The chunks a rank holds under schedule `s` when `asked` are asked for (1 = no wish). InputError when it cannot.
 [[nodiscard]] int chunks_of(Schedule s, int asked);
 
-// The program of a named schedule. InputError: a shape that the schedule does not have.
+// InputError: a shape that the schedule does not have, whatever its length.
+void check_shape(Schedule s, const ScheduleShape& shape);
+// The program of a named schedule. InputError: the shape, or more operations than can be run one by one.
 [[nodiscard]] PipelineProgram build_program(Schedule s, const ScheduleShape& shape);
 
 // Every operation there once and only once, each micro-batch in one lane, no rank waiting for ever. Returns the first

@@ -80,6 +80,10 @@ struct RankMemory {
 [[nodiscard]] RankMemory memory_of(const PipelineProgram& program, std::span<const StageWork> stages,
                                    const Timeline& timeline, int rank);
 
+// The most a rank holds where stage s of a lane keeps of_stage[s] for one micro-batch from the start of its forward to the
+// end of its last gradient. The rank's order decides it, whatever the times are.
+[[nodiscard]] double peak_held(const PipelineProgram& program, std::span<const double> of_stage, int rank);
+
 // The operation that a rank cannot start, whatever the times are; nothing when the program runs to its end.
 struct Stuck {
   int rank{};

@@ -112,16 +112,30 @@ Split best_split(const Stack& stack, int stages, bool ends_alone) {
              }));
 }
 
+std::vector<int> even_depths(std::int64_t layers, int chunks) {
+  std::vector<int> depth(static_cast<std::size_t>(chunks), static_cast<int>(layers / chunks));
+  std::int64_t rest = layers % chunks;
+  const auto give = [&](int c) {
+    if (rest == 0) return;
+    ++depth[static_cast<std::size_t>(c)];
+    --rest;
+  };
+  for (int c = 1; c + 1 < chunks; ++c) give(c);
+  give(0);
+  give(chunks - 1);
+  return depth;
+}
+
 Split even_split(const Stack& stack, int stages) {
-  const Row row = row_of(stack, false);
-  refuse_stages(stack, stages, row.items.size());
-  const std::size_t n = static_cast<std::size_t>(stages), each = row.items.size() / n, odd = row.items.size() % n;
+  const Row row = row_of(stack, true);
+  refuse_stages(stack, stages, stack.layers.size() + 2);
   std::vector<std::size_t> ends;
-  for (std::size_t stage = 0, end = 0; stage < n; ++stage) {
-    const bool one_more = stage + 1 < n && stage + 1 + odd >= n;
-    end = stage + 1 == n ? row.items.size() : end + each + (one_more ? 1 : 0);
+  std::size_t end = 1;  // behind the embedding
+  for (const int depth : even_depths(static_cast<std::int64_t>(stack.layers.size()), stages)) {
+    end += static_cast<std::size_t>(depth);
     ends.push_back(end);
   }
+  ends.back() = row.items.size();
   return cut(row, ends);
 }
 

@@ -1,6 +1,7 @@
 // Uneven layer splits: which stages make the slowest one as fast as can be.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,10 @@ struct Split {
 // embedding, the MTP modules or the head and no layer, as Megatron's layout strings can say; without, every stage has a
 // layer. InputError: more stages than there is to put on them.
 [[nodiscard]] Split best_split(const Stack& stack, int stages, bool ends_alone = true);
-// ⌊L/n⌋ or ⌈L/n⌉ layers a stage, the odd ones on the last stages but one: what is done without balancing.
+// ⌊L/n⌋ or ⌈L/n⌉ layers a chunk, what is done without balancing. The odd ones go to the middle chunks first, then to the
+// first, then to the last: the embedding and the head count as work (Megatron-Core
+// account_for_embedding_in_pipeline_split). With more chunks than layers the ends hold the embedding and the head alone.
+[[nodiscard]] std::vector<int> even_depths(std::int64_t layers, int chunks);
 [[nodiscard]] Split even_split(const Stack& stack, int stages);
 
 // --pipeline-model-parallel-layout of Megatron-LM: "Et*3|(t*4|)*14t*2|L". E embedding, t layer, m MTP module, L loss.

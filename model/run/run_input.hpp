@@ -32,6 +32,10 @@ struct RunRequest {
   std::optional<Recompute> recompute;
   std::uint8_t recompute_modules = 0;
 
+  std::optional<std::string> task;   // pretrain, sft, lora or qlora
+  std::optional<int> adapter_rank;
+  std::uint8_t adapter_targets = 0;  // AdapterTarget bits; 0: not said
+  std::optional<int> offloaded_layers;
   std::optional<bool> grad_accumulation_fp32;
   MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
@@ -40,6 +44,10 @@ struct RunRequest {
   // Where a field stands, for messages: "run.json:4: /layout/tp", or "--tp".
   std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };
 };
+
+// The names of tasks, and of the linears adapters may sit beside.
+[[nodiscard]] bool task_known(std::string_view name);
+[[nodiscard]] std::optional<std::uint8_t> adapter_target(std::string_view name);
 
 // One record. Members that DESIGN §4 does not list are errors; mechanisms that are not modelled are refused by name.
 [[nodiscard]] RunRequest read_run_record(const Field& record);

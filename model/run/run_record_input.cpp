@@ -85,23 +85,27 @@ void read_bytes(const Field& record, RunRequest& r) {
   r.compute_copy_bytes = bytes("compute_copy");
 }
 
-// Mechanisms the step model does not have: better refused by name than predicted as if they were absent.
-void refuse_unmodelled(const Field& record) {
+void read_adapters(const Field& record, RunRequest& r) {
   if (const auto f = record.find("task")) {
-    const std::string task = f->string();
-    if (task == "lora" || task == "qlora")
-      f->fail("\"" + task + "\": adapters on frozen weights are not modelled by predict; pretrain and sft are");
-    if (task != "pretrain" && task != "sft") f->fail("\"" + task + "\" is not a task; write pretrain, sft, lora or qlora");
+    r.task = f->string();
+    if (!task_known(*r.task)) f->fail("\"" + *r.task + "\" is not a task; write pretrain, sft, lora or qlora");
   }
-  if (const auto f = record.find("activation_offload_layers"); f && f->integer(0, 1'000'000) > 0)
-    f->fail("offloading activations to the host is not modelled");
+  if (const auto f = record.find("lora")) {
+    f->only({"rank", "targets"});
+    r.adapter_rank = whole(*f, "rank", 1, 65536);
+    if (const auto targets = f->find("targets"))
+      for (const Field& t : targets->elements()) {
+        const auto bit = adapter_target(t.string());
+        if (!bit) t.fail("\"" + t.string() + "\" is not a linear; write qkv, o, gate_up or down");
+        r.adapter_targets |= *bit;
+      }
+  }
 }
 
 }  // namespace
 
 RunRequest read_run_record(const Field& record) {
   record.only(std::vector<std::string_view>(members.begin(), members.end()));
-  refuse_unmodelled(record);
   RunRequest r;
   r.place = [record](std::string_view field) {
     // "tp" stands in the layout, the rest at the top.
@@ -130,6 +134,8 @@ RunRequest read_run_record(const Field& record) {
   r.model_json = record["model"].raw();
   if (const auto f = record.find("layout")) read_layout(*f, r);
   read_recompute(record, r);
+  read_adapters(record, r);
+  r.offloaded_layers = whole(record, "activation_offload_layers", 0, 1'000'000);
   read_bytes(record, r);
   if (const auto f = record.find("network")) {
     f->only({"all_reduce_GBps", "all_gather_GBps", "reduce_scatter_GBps", "all_reduce_intra_GBps"});

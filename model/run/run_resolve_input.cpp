@@ -10,7 +10,8 @@
 #include "model/step/data_parallel.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
-#include "model/step/split.hpp"
+#include "model/pipeline/schedule.hpp"
+#include "model/pipeline/split.hpp"
 
 namespace napkin {
 namespace {
@@ -85,10 +86,14 @@ class Resolver {
     override_with(r_.moments_bytes, p.bytes.moments);
     if (r_.param_bytes) override_with(r_.compute_copy_bytes.value_or(0), p.bytes.compute_copy);
     if (r_.grad_bytes && p.bytes.bucket.value > 0) override_with(r_.grad_bytes, p.bytes.bucket);
-    if (r_.grad_accumulation_fp32 && !r_.grad_bytes)
-      p.bytes.gradient = {.value = *r_.grad_accumulation_fp32 ? 4.0 : 2.0,
-                          .place = "record#/grad_accumulation_fp32",
-                          .source = nullptr};
+    if (r_.grad_accumulation_fp32 && !r_.grad_bytes) {
+      const Constant<Scalar> width{.value = *r_.grad_accumulation_fp32 ? 4.0 : 2.0,
+                                   .place = "record#/grad_accumulation_fp32",
+                                   .source = nullptr};
+      // Where the accumulation buffer itself is reduced, the wire has its width.
+      if (p.data_parallel.gradient_bytes.value == p.bytes.gradient.value) p.data_parallel.gradient_bytes = width;
+      p.bytes.gradient = width;
+    }
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
 
@@ -128,6 +133,10 @@ class Resolver {
     job.measured = r_.network;
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
+    set_adapters(job);
+    job.offloaded_layers = r_.offloaded_layers.value_or(0);
+    if (job.offloaded_layers > 0 && !(run_.hardware->accelerator.host_bandwidth.value > BytesPerSecond{}))
+      fail("activation_offload_layers", fmt::format("is {}, but {} gives no host bandwidth", job.offloaded_layers, run_.hardware->accelerator.name));
     const Architecture& a = *run_.model;
     const std::int64_t usual = a.context > 0 ? std::min<std::int64_t>(4096, a.context) : 4096;
     job.sequence = otherwise(r_.sequence, a.position == Position::learned && a.learned_positions > 0
@@ -157,6 +166,29 @@ class Resolver {
       assume(fmt::format("gpus = tp·cp·pp·dp = {}", job.gpus));
     } else {
       job.gpus = required(r_.gpus, "gpus", "the number of accelerators");
+    }
+  }
+
+  void set_adapters(Job& job) {
+    const std::string task = r_.task.value_or("pretrain");
+    if (task != "lora" && task != "qlora") {
+      if (r_.adapter_rank || r_.adapter_targets != 0)
+        fail("lora", fmt::format("adapters are given, but the task is \"{}\"; write task lora or qlora", task));
+      return;
+    }
+    Adapters& a = job.adapters;
+    a.rank = otherwise(r_.adapter_rank, 16, "lora rank", "the usual one");
+    a.targets = r_.adapter_targets;
+    if (a.targets == 0) {
+      a.targets = adapter_qkv | adapter_out;
+      assume("lora targets = qkv, o (hu2022lora: the attention weights)");
+    }
+    a.frozen_bytes = job.profile->bytes.parameter.value.si() > job.precision.base_bytes ? job.precision.base_bytes
+                                                                                   : job.profile->bytes.parameter.value.si();
+    if (task == "qlora") {
+      // NF4: 4 bits, an 8-bit scale per 64 and an fp32 per 256 scales (dettmers2023qlora §3).
+      a.frozen_bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
+      a.quantised = true;
     }
   }
 
@@ -234,22 +266,29 @@ class Resolver {
       l.schedule = Schedule::one_f_one_b;
       if (l.pp > 1) assume("schedule = 1f1b (interleaved with vpp 1)");
     }
+    if (l.pp == 1) return;
+    // vpp counts the stages of a rank that one micro-batch crosses.
+    try {
+      const int held = placement_of(l.schedule, l.pp, l.vpp).depth / l.pp;
+      if (l.schedule == Schedule::dualpipe) assume("a rank holds two stages, one for each direction: twice the parameters");
+      if (held != l.vpp && l.vpp == 1) assume(fmt::format("vpp = {} ({} holds as many chunks)", held, to_string(l.schedule)));
+      l.vpp = held;
+      check_shape(l.schedule, {.ranks = l.pp, .micro_batches = std::max<std::int64_t>(1, micro_batches(run_.job, l)), .chunks = l.vpp});
+    } catch (const InputError& e) {
+      fail("schedule", e.what());
+    }
   }
 
   void check_layout() {
     const Layout& l = run_.layout;
     const Job& job = run_.job;
-    const auto chunks = static_cast<std::size_t>(l.pp) * static_cast<std::size_t>(l.vpp);
-    if (const Rule* rule = broken_rule(job, l)) {
-      const bool uneven = rule->needs == LayoutAxis::vpp && job.profile->uneven_split && chunks <= job.model->depth() + 2;
-      if (!uneven)
-        fail(field_of(*rule), explain_broken(*rule, job, l));
-      const std::vector<int> depth = chunk_depths(static_cast<std::int64_t>(job.model->depth()), static_cast<int>(chunks));
+    if (const Rule* rule = broken_rule(job, l)) fail(field_of(*rule), explain_broken(*rule, job, l));
+    const int chunks = l.pp * l.vpp;
+    if (static_cast<int>(job.model->depth()) % chunks != 0) {
+      const std::vector<int> depth = even_depths(static_cast<std::int64_t>(job.model->depth()), chunks);
       const auto [least, most] = std::minmax_element(depth.begin(), depth.end());
       assume(fmt::format("{} layers over {} chunks unevenly: {} to {} each, the ends first to hold fewer", job.model->depth(),
                          chunks, *least, *most));
-      if (const Rule* other = broken_rule_but(*rule))
-        fail(field_of(*other), explain_broken(*other, job, l));
     }
   }
   // The field a broken rule is about, by its name in a record.
@@ -258,17 +297,24 @@ class Resolver {
     if (rule.needs == LayoutAxis::vpp && run_.layout.vpp == 1) return "pp";
     return axis_names[static_cast<std::size_t>(rule.needs)];
   }
-  [[nodiscard]] const Rule* broken_rule_but(const Rule& waived) const {
-    for (const Rule& r : rules())
-      if (&r != &waived && !r.keeps(run_.job, run_.layout)) return &r;
-    return nullptr;
-  }
 
   const RunRequest& r_;
   Run run_;
 };
 
 }  // namespace
+
+bool task_known(std::string_view name) {
+  return name == "pretrain" || name == "sft" || name == "lora" || name == "qlora";
+}
+
+std::optional<std::uint8_t> adapter_target(std::string_view name) {
+  if (name == "qkv") return adapter_qkv;
+  if (name == "o" || name == "out") return adapter_out;
+  if (name == "gate_up" || name == "up") return adapter_gate_up;
+  if (name == "down") return adapter_down;
+  return {};
+}
 
 Run resolve(const RunRequest& request, bool with_layout) { return Resolver(request).run(with_layout); }
 

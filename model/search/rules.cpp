@@ -36,6 +36,10 @@ bool tp_divides_ffn(const Job& j, const Layout& l) {
   });
 }
 bool cp_divides_sequence(const Job& j, const Layout& l) { return l.cp == 1 || j.sequence % (2LL * l.cp) == 0; }
+bool cp_divides_heads(const Job& j, const Layout& l) {
+  if (l.cp == 1 || j.profile->context_exchange != ContextExchange::all_to_all) return true;
+  return every_kind(j, [&](const LayerKind& k) { return !k.attention || k.attention->heads / l.tp % l.cp == 0; });
+}
 bool ep_divides_experts(const Job& j, const Layout& l) {
   return every_kind(j, [&](const LayerKind& k) { return !k.ffn.moe || k.ffn.moe->experts % l.ep == 0; }) &&
          (l.ep == 1 || has_experts(j));
@@ -51,10 +55,10 @@ bool expert_world_divides(const Job& j, const Layout& l) {
   return j.gpus % (static_cast<std::int64_t>(l.ep) * l.etp * l.pp) == 0;
 }
 bool layers_split(const Job& j, const Layout& l) {
-  // Even, or even once the embedding, the head or both count as a layer.
+  // Even, or even once the embedding, the head or both count as a layer; any split where the framework takes it.
   const auto depth = static_cast<std::int64_t>(j.model->depth());
   const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
-  return depth + 2 >= chunks && (depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
+  return depth + 2 >= chunks && (j.profile->uneven_split || depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
 }
 bool sp_available(const Job& j, const Layout& l) {
   return !l.sp || (l.tp > 1 && j.profile->sequence_parallel);
@@ -63,7 +67,9 @@ bool sp_divides_sequence(const Job& j, const Layout& l) { return !l.sp || j.sequ
 bool experts_need_sp(const Job& j, const Layout& l) { return l.tp == 1 || l.sp || !has_experts(j); }
 bool batch_divides(const Job& j, const Layout& l) { return j.batch % (l.dp * l.micro_batch) == 0; }
 bool interleaving_divides(const Job& j, const Layout& l) {
-  return l.vpp == 1 || (l.pp > 1 && micro_batches(j, l) % l.pp == 0);
+  // Only schedules that deal micro-batches to chunks in groups; ZB-V and DualPipeV hold two chunks and take any number.
+  const bool grouped = l.schedule == Schedule::interleaved || l.schedule == Schedule::zb_interleaved;
+  return l.vpp == 1 || (l.pp > 1 && (!grouped || micro_batches(j, l) % l.pp == 0));
 }
 bool zero_available(const Job& j, const Layout& l) { return l.zero <= j.profile->max_zero; }
 bool zero_needs_replicas(const Job&, const Layout& l) { return l.zero == 0 || l.dp * l.cp > 1; }
@@ -71,12 +77,13 @@ bool zero_with_pipeline(const Job& j, const Layout& l) {
   return l.zero < 2 || l.pp == 1 || j.profile->zero_with_pipeline;
 }
 
-constexpr std::array<Rule, 16> all_rules{{
+constexpr std::array<Rule, 17> all_rules{{
     {"tp divides the attention heads", "Megatron-LM transformer_config.py:1446", LayoutAxis::tp, tp_divides_heads},
     {"tp divides the kv heads, or they divide tp", "Megatron-LM transformer_config.py:1461", LayoutAxis::tp,
      tp_and_kv_heads},
     {"tp divides the ffn width", "shoeybi2019megatron §3", LayoutAxis::tp, tp_divides_ffn},
     {"2·cp divides the sequence", "Megatron-LM arguments.py:1336", LayoutAxis::cp, cp_divides_sequence},
+    {"cp divides the heads of a rank", "jacobs2023ulysses", LayoutAxis::cp, cp_divides_heads},
     {"ep divides the experts", "Megatron-LM arguments.py:1657", LayoutAxis::ep, ep_divides_experts},
     {"etp divides the expert ffn width", "Megatron-LM parallel_state.py:866", LayoutAxis::etp, etp_divides_expert_ffn},
     {"tp·cp·pp divides the GPUs", "Megatron-LM parallel_state.py:822", LayoutAxis::pp, world_divides},
@@ -109,6 +116,8 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
   const auto n = [](std::int64_t v) { return std::to_string(v); };
   if (rule.keeps == layers_split) {
     const auto depth = static_cast<std::int64_t>(job.model->depth());
+    if (job.profile->uneven_split)
+      return s + n(depth) + " layers over pp " + n(l.pp) + " × vpp " + n(l.vpp) + "; pp·vpp may be at most " + n(depth + 2);
     std::string fits;
     for (const std::int64_t d : divisors(depth, depth)) fits += (fits.empty() ? "" : ", ") + n(d);
     return s + n(depth) + " layers over pp " + n(l.pp) + " × vpp " + n(l.vpp) + "; pp·vpp may be " + fits;
@@ -127,6 +136,11 @@ std::string explain_broken(const Rule& rule, const Job& job, const Layout& l) {
         return s + "ep " + n(l.ep) + ", etp " + n(l.etp) + " with " + n(k.ffn.moe->experts) + " experts of width " +
                n(k.ffn.moe->ffn) + "; write divisors of them";
   }
+  if (rule.keeps == cp_divides_heads)
+    for (const LayerKind& k : job.model->kinds)
+      if (k.attention)
+        return s + "cp " + n(l.cp) + " with " + n(k.attention->heads / l.tp) +
+               " heads on a rank, which an all-to-all splits; write a cp that divides them";
   if (rule.needs == LayoutAxis::tp) {
     std::string shapes;
     for (const LayerKind& k : job.model->kinds)

@@ -3,25 +3,38 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/pipeline/boundary.hpp"
+
 namespace napkin {
 namespace {
 
-// Time of a stage for one micro-batch, with what ZeRO 2–3 adds to each pass and the messages to its neighbours.
+// Share of a stage's layers whose saved tensors wait in host memory.
 template <class K>
-struct StagePace {
-  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{};  // exposed (copies included), per micro-batch
-  SecondsT<K> forward{}, backward{};
-};
-
-// What the reduction of gradients adds to the window it may hide in.
-template <class K>
-SecondsT<K> reduce_exposed(Scope<K> scope, const DataParallel& dp, const DataParallelCost<K>& cost, SecondsT<K> window) {
-  if (dp.overlap_replicas) return exposed(scope, dp, cost.reduce + cost.reduce_replicas, window, dp.overlap_gradient);
-  return exposed(scope, dp, cost.reduce, window, dp.overlap_gradient) + cost.reduce_replicas;
+double offloaded_share(const Job& job, const StageUnit<K>& s) {
+  return s.cost->depth > 0 ? std::min(1.0, static_cast<double>(job.offloaded_layers) / s.cost->depth) : 0.0;
 }
 
+// What moving them adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
 template <class K>
-StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
+SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const StageUnit<K>& s, SecondsT<K> window) {
+  const double share = offloaded_share(job, s);
+  if (share == 0) return {};
+  const auto transfer = share * s.cost->tensors.activations / scope.read("host bandwidth", job.hardware->accelerator.host_bandwidth);
+  return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
+}
+
+// What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
+// (HSDP) may be reduced behind it.
+template <class K, class Adds>
+SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
+  if (dp.overlap_replicas) return adds(cost.reduce + cost.reduce_replicas);
+  return adds(cost.reduce) + cost.reduce_replicas;
+}
+
+}  // namespace
+
+template <class K>
+StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
   const DataParallel& dp = job.profile->data_parallel;
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
@@ -34,13 +47,19 @@ StagePace<K> pace(Scope<K> scope, const Job& job, const Layout& l, const StageUn
     // What the gathers have not used of the backward window is left for the reduction.
     const SecondsT<K> window =
         l.zero >= 3 && dp.prefetch_backward ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = reduce_exposed(scope, dp, *s.dp, window) + s.dp->reduce_copies;
+    p.reduce = reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+                 return exposed(scope, dp, communication, window, dp.overlap_gradient);
+               }) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
-  p.forward = forward + p.gather_forward + p.messages;
-  p.backward = backward + p.gather_backward + p.reduce + p.messages;
+  const SecondsT<K> out = offload_exposed(scope, job, s, forward), back = offload_exposed(scope, job, s, backward);
+  p.offload = out + back;
+  p.forward = forward + p.gather_forward + p.messages + out;
+  p.backward = backward + p.gather_backward + p.reduce + p.messages + back;
   return p;
 }
+
+namespace {
 
 // Accelerators whose steps do not drift apart: a node, or a torus slice, which runs one program in lockstep.
 long long lockstep(const Network& n) {
@@ -65,13 +84,18 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
   if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
     t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
                                       (t.hidden_state / scope.input("e", job.precision.base_bytes)));
+  if (const double share = offloaded_share(job, s); share > 0) {
+    // Two layers are on their way at a time, one out and one back.
+    const auto layer = t.activations / s.cost->depth;
+    t.transient += 2 * layer;
+    t.activations = let("act_kept", (1 - share) * t.activations);
+  }
   const bool forwards_first = l.pp > 1 && (l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs);
   const double m = static_cast<double>(micro_batches(job, l));
   const bool put_off = l.pp > 1 && (l.schedule == Schedule::zb_h1 || l.schedule == Schedule::zb_h2 ||
                                     l.schedule == Schedule::zb_v || l.schedule == Schedule::zb_interleaved);
   return stage_memory(scope, *job.profile, s.dp->states, t,
                       StageLoad{.in_flight = s.in_flight,
-                                .losses_in_flight = forwards_first ? m : 1,
                                 .micro_batches = m,
                                 .weights_put_off = put_off ? std::min(m, static_cast<double>(l.pp) / l.vpp) : 0,
                                 .accumulates = m > 1 && !forwards_first,
@@ -85,11 +109,11 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
 template <class K>
 SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
   if (l.pp == 1) return {};
-  const auto rows = scope.input("b", l.micro_batch, "layout: micro-batch") *
-                    scope.input("s", static_cast<double>(job.sequence), "job: sequence length") /
-                    scope.input("cp", l.cp, "layout") / scope.input("tp_sp", l.sp ? l.tp : 1, "layout");
-  const auto bytes = let("B_p2p", rows * scope.input("h", static_cast<double>(job.model->hidden), job.model->name) *
-                                      scope.input("e", Bytes::si(job.precision.base_bytes), "precision"));
+  const auto bytes = boundary_bytes<K>(
+      scope.input("b", l.micro_batch, "layout: micro-batch"),
+      scope.input("s", static_cast<double>(job.sequence), "job: sequence length") / scope.input("cp", l.cp, "layout"),
+      scope.input("h", static_cast<double>(job.model->hidden), job.model->name),
+      scope.input("e", Bytes::si(job.precision.base_bytes), "precision"), scope.input("tp", l.tp, "layout"), l.sp);
   const Group group{.size = 2, .stride = static_cast<long long>(l.tp) * l.cp * l.dp};
   return let("t_p2p", (1 - scope.read("o_pp", job.profile->overlap.pipeline)) *
                           collective_cost(scope, job.hardware->network, Operation::send_recv, bytes, group).time);
@@ -97,7 +121,7 @@ SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
 
 template <class K>
 StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<const StageUnit<K>> stages,
-                    SecondsT<K> p2p) {
+                    SecondsT<K> p2p, const SimulatedPipeline* simulated) {
   const DataParallel& dp = job.profile->data_parallel;
   StepCost<K> step;
 
@@ -105,7 +129,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   StagePace<K> slowest;
   StageTimes<K> times;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StagePace<K> p = pace(scope, job, l, stages[i], p2p);
+    const StagePace<K> p = stage_pace(scope, job, l, stages[i], p2p);
     const auto work = stages[i].ranks * (p.forward + p.backward);
     times.sum_forward += stages[i].ranks * p.forward;
     times.sum_backward += stages[i].ranks * p.backward;
@@ -130,7 +154,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   // 2. Work of that stage over the micro-batches.
   set(Term::forward_gemm, m * c.forward.gemm);
   set(Term::forward_attention, m * c.forward.attention);
-  set(Term::forward_elementwise, m * c.forward.elementwise);
+  set(Term::forward_elementwise, m * c.forward.elementwise + c.once);
   set(Term::backward_gemm, m * c.backward.gemm);
   set(Term::backward_attention, m * c.backward.attention);
   set(Term::backward_elementwise, m * c.backward.elementwise);
@@ -141,6 +165,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   set(Term::ep_comm, m * (c.forward.ep + c.backward.ep));
   set(Term::pp_comm, m * (2 * slowest.messages));
   set(Term::host, m * (c.forward.host + c.backward.host));
+  set(Term::offload, m * slowest.offload);
 
   // 3. The bubble of the schedule.
   if (l.pp > 1) {
@@ -149,23 +174,46 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     times.slowest_weight = c.weight_gradient;
     // The exposed part of the messages already stands in every stage's passes (pace): nobody waits for it a second time.
     times.p2p = {};
-    set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+    if (simulated == nullptr) {
+      set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+    } else {
+      step.simulated = true;
+      const auto total = scope.input("T_pipeline", simulated->makespan, "simulation of the schedule over these stages");
+      const Seconds by_pairs = simulated->saved[static_cast<std::size_t>(s.first_rank + s.ranks - 1)];
+      SecondsT<K> work = m * (slowest.forward + slowest.backward);
+      if (by_pairs > Seconds{}) {
+        // A forward and a backward run together compute while the other's experts communicate (deepseek-ai2024v3 §3.2.1).
+        const auto saved = let("T_saved", scope.input("saved", by_pairs, "simulation: hidden by pairs"), "deepseek-ai2024v3");
+        set(Term::ep_comm, step.terms[static_cast<std::size_t>(Term::ep_comm)] - saved);
+        work = work - saved;
+      }
+      set(Term::bubble, max(SecondsT<K>{}, total - work));
+    }
   }
 
   // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
+  // Of several chunks a rank, all but one have the other chunks' passes over pp micro-batches to hide behind
+  // (narayanan2021: a group of pp micro-batches goes through one chunk after another).
+  const double chunks = l.vpp;
+  const auto once_a_step = [&](SecondsT<K> communication, SecondsT<K> pass, bool overlapped) {
+    if (chunks == 1) return exposed(scope, dp, communication, pass, overlapped);
+    return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
+           exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
+  };
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, reduce_exposed(scope, dp, *s.dp, c.backward_total));
+    set(Term::dp_comm, reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+          return once_a_step(communication, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0));
+        }));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, exposed(scope, dp, s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
+    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
-
-  set(Term::fixed, l.zero >= 1 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
                                                  scope.read("t_sharded_update", job.profile->host.sharded_update)
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
@@ -198,7 +246,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                              \
-  template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>); \
+  template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>, \
+                               const SimulatedPipeline*);                                              \
+  template StagePace<K> stage_pace(Scope<K>, const Job&, const Layout&, const StageUnit<K>&, SecondsT<K>);     \
   template StageMemory<K> stage_memory_of(Scope<K>, const Job&, const Layout&, const StageUnit<K>&);       \
   template SecondsT<K> stage_message(Scope<K>, const Job&, const Layout&);
 NAPKIN_INSTANTIATE(Plain)

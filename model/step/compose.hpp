@@ -7,6 +7,7 @@
 
 #include "model/pipeline/pipeline.hpp"
 #include "model/step/data_parallel.hpp"
+#include "model/step/simulated.hpp"
 #include "model/step/stage_cost.hpp"
 
 namespace napkin {
@@ -19,6 +20,7 @@ enum class Term : std::uint8_t {
   ends,             // embedding, head and loss where the slowest stage has them
   tp_comm, cp_comm, ep_comm, pp_comm,  // exposed communication
   host,             // launches that kernels are too short to hide
+  offload,          // saved tensors on their way to host memory and back, where the passes are too short to hide them
   bubble,           // what the slowest stage waits for the others
   dp_comm,          // exposed gradient reduction
   param_gather,     // exposed parameter gathering
@@ -26,11 +28,11 @@ enum class Term : std::uint8_t {
   straggler,        // growth of the slowest rank with scale
   fixed             // host work per step
 };
-inline constexpr std::size_t term_count = 19;
+inline constexpr std::size_t term_count = 20;
 inline constexpr std::array<std::string_view, term_count> term_names{
     "forward_gemm",  "forward_attention",  "forward_elementwise", "backward_gemm", "backward_attention",
     "backward_elementwise", "recompute",   "head_and_embedding",  "tp_comm",       "cp_comm",
-    "ep_comm",       "pp_comm",            "host",                "bubble",        "dp_comm",
+    "ep_comm",       "pp_comm",            "host",                "offload",       "bubble",        "dp_comm",
     "param_gather",  "optimizer",          "straggler",           "fixed"};
 
 // A pipeline stage (or a run of equal ones) with what its layout makes of it.
@@ -38,7 +40,7 @@ template <class K>
 struct StageUnit {
   const StageCost<K>* cost{};
   const DataParallelCost<K>* dp{};
-  double in_flight = 1;  // most micro-batches held at once by any of these ranks
+  InFlight in_flight;  // most micro-batches held at once by any of these ranks
   int first_rank = 0, ranks = 1;
 };
 
@@ -57,18 +59,30 @@ struct StepCost {
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage
+  bool simulated = false;      // the pipeline's time is a simulation's, not a closed form's
 };
 
-// `p2p` is one message between neighbouring stages.
+// Time of a stage for one micro-batch: what ZeRO 2–3, offload and the messages to its neighbours add, exposed.
+template <class K>
+struct StagePace {
+  SecondsT<K> gather_forward{}, gather_backward{}, reduce{}, messages{}, offload{};
+  SecondsT<K> forward{}, backward{};
+};
+template <class K>
+[[nodiscard]] StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s,
+                                      SecondsT<K> message);
+
+// `p2p` is one message between neighbouring stages; `simulated`, where there is one, replaces the closed form.
 template <class K>
 [[nodiscard]] StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l,
-                                  std::span<const StageUnit<K>> stages, SecondsT<K> p2p);
+                                  std::span<const StageUnit<K>> stages, SecondsT<K> p2p,
+                                  const SimulatedPipeline* simulated = nullptr);
 
 // Device bytes of one stage; compose() takes the fullest.
 template <class K>
 [[nodiscard]] StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s);
 
-// One message between neighbouring stages: the hidden state of a micro-batch, sharded under SP.
+// One message between neighbouring stages: boundary_bytes() of a micro-batch, scattered under SP. What of it is exposed.
 template <class K>
 [[nodiscard]] SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l);
 

@@ -64,13 +64,16 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
   const bool owned = dp.by_owner && l.zero >= 1 && l.zero < 3;
+  const bool whole = l.zero == 0 || owned || (l.zero == 1 && dp.whole_reduction);
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    const Group all{.size = g.shard.size * g.replica.size, .stride = g.shard.stride};
+    if (l.zero == 0 && dp.whole_reduction)
+      return run("t_all_reduce_buckets", Operation::all_reduce,
+                 parameters * scope.read("B_bucket", job.profile->bytes.bucket) * (1 * byte), all);
     const BytesT<K> bytes = parameters * wire_gradient;
-    if (l.zero == 0 || owned)
-      return run("t_all_reduce_grad", Operation::all_reduce, bytes,
-                 {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
-    return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard);
+    return run(whole ? "t_all_reduce_grad" : "t_reduce_scatter_grad", whole ? Operation::all_reduce : Operation::reduce_scatter,
+               bytes, whole ? all : g.shard);
   };
   const auto reduce_replicas = [&](ScalarT<K> parameters, const ShardGroups& g) {
     return run("t_all_reduce_shard", Operation::all_reduce, parameters * wire_gradient / g.shard.size, g.replica);
@@ -86,11 +89,13 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   };
 
   DataParallelCost<K> c;
-  c.reduce = let("t_reduce", reduce(stage.parameters.dense, dense) + reduce(stage.parameters.expert, expert));
-  if (l.zero >= 1 && !owned)
-    c.reduce_replicas = let("t_reduce_replicas", reduce_replicas(stage.parameters.dense, dense) +
-                                                     reduce_replicas(stage.parameters.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(stage.parameters));
+  const RankParameters<K> trained =
+      job.adapters.any() ? RankParameters<K>{.dense = stage.parameters.adapters} : stage.parameters;
+  c.reduce = let("t_reduce", reduce(trained.dense, dense) + reduce(trained.expert, expert));
+  if (!whole)
+    c.reduce_replicas =
+        let("t_reduce_replicas", reduce_replicas(trained.dense, dense) + reduce_replicas(trained.expert, expert));
+  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
     // cast and packed into the buffer that is reduced.
@@ -106,40 +111,42 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                           "zhao2023fsdp");
     const auto made = scope.input("e", Bytes::si(job.precision.base_bytes), "precision");
     c.reduce_copies = let("t_reduce_copies",
-                          elementwise_cost(scope, a, all * (made + wire_gradient),
+                          elementwise_cost(scope, a, (trained.dense + trained.expert) * (made + wire_gradient),
                                            made.si() != wire_gradient.si() ? Traffic::cast : Traffic::stream)
                               .time,
                           "zhao2023fsdp");
   }
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
-    const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
+    const auto copy = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
                                                                   : scope.read("B_param", job.profile->bytes.parameter);
     const auto unit = dp.shard_unit_is_layer ? stage.unit.dense + stage.unit.expert
                                              : stage.parameters.dense + stage.parameters.expert;
     const double units = dp.shard_unit_is_layer ? 2 : 1;
-    c.gathered = let("M_gathered", units * unit * whole * (1 * byte), "zhao2023fsdp");
+    c.gathered = let("M_gathered", units * unit * copy * (1 * byte), "zhao2023fsdp");
   }
   const BytePolicy& bytes = job.profile->bytes;
-  c.states = state_bytes(scope, bytes, stage.parameters, shards);
-  if (!bytes.gradients_stand) {
-    const auto made = state_bytes(scope, bytes, {stage.unit.dense + stage.parameters.lookup, stage.unit.expert, {}}, shards);
+  c.states = state_bytes(scope, bytes, trained, shards);
+  if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);
+  if (!bytes.gradients_stand && !job.adapters.any()) {
+    const auto made = state_bytes(scope, bytes,
+                                  RankParameters<K>{.dense = stage.unit.dense + stage.parameters.lookup, .expert = stage.unit.expert},
+                                  shards);
     c.last_gradients = made.gradients - made.buckets;
   }
   if (shards.zero >= 1) {
-    const auto all = stage.parameters.dense + stage.parameters.expert;
+    const auto all = trained.dense + trained.expert;
     c.working_gradients = let("M_working_grad", all * scope.read("B_working", bytes.working_gradient) * (1 * byte));
     if (shards.zero <= 2 && bytes.gather_copies.value > 0) {
       // Whole copies, and the shard that is sent.
-      const auto sent = stage.parameters.dense / static_cast<double>(shards.dense) +
-                        stage.parameters.expert / static_cast<double>(shards.expert);
+      const auto sent = trained.dense / static_cast<double>(shards.dense) + trained.expert / static_cast<double>(shards.expert);
       c.updated = let("M_updated", (all * scope.read("n_copies", bytes.gather_copies) + sent) * wire_parameter);
     }
   }
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
-  const auto shard = shards.zero >= 1 ? stage.parameters.dense / static_cast<double>(shards.dense) +
-                                            stage.parameters.expert / static_cast<double>(shards.expert)
-                                      : stage.parameters.dense + stage.parameters.expert;
+  const auto shard = shards.zero >= 1 ? trained.dense / static_cast<double>(shards.dense) +
+                                            trained.expert / static_cast<double>(shards.expert)
+                                      : trained.dense + trained.expert;
   const auto traffic = scope.read("B_grad", bytes.gradient) +
                        2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
                        (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);

@@ -17,11 +17,15 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Time and memory of one layout. The layout must be valid (search/rules.hpp).
-  [[nodiscard]] StepCost<K> evaluate(const Layout& l);
+  // Time and memory of one layout. The layout must be valid (search/rules.hpp); InputError where its schedule is simulated
+  // and lacks the shape.
+  [[nodiscard]] StepCost<K> evaluate(const Layout& l, Timing timing = Timing::quick);
   // The distinct stages of the layout evaluated last, in rank order, and their memory.
   [[nodiscard]] std::span<const StageUnit<K>> stages() const;
   [[nodiscard]] StageMemory<K> memory(const StageUnit<K>& stage) const;
+  // Of the layout evaluated last: what each rank adds to its passes, and the exposed message between neighbours.
+  [[nodiscard]] std::vector<PassExtra> extras() const;
+  [[nodiscard]] Seconds message() const;
 
  private:
   struct Caches;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/collective/expert_exchange.hpp"
+
 namespace napkin {
 
 template <class K>
@@ -46,6 +48,11 @@ namespace {
 // (korthikanti2022 §4.2).
 constexpr double forward_messages = 0.4;
 
+template <class K>
+bool frozen(const Job& job, const Operator<K>& o) {
+  return job.adapters.any() && o.weight;
+}
+
 // Prices one operator at a time and keeps the totals.
 template <class K>
 class Pricer {
@@ -80,20 +87,64 @@ class Pricer {
     const SecondsT<K> forward = run(s, out);
     forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
-    // dW = Xᵀ·dY, added into the gradient buffer: read and written.
-    const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
-    backward_.gemm += second;
-    if (o.weight) weight_gradient_ += second;
     forward_kernels_ += 1;
-    backward_kernels_ += 2;
+    backward_kernels_ += 1;
+    if (frozen(job_, o)) {
+      adapters(o);
+    } else {
+      // dW = Xᵀ·dY, added into the gradient buffer: read and written.
+      const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+      backward_.gemm += second;
+      if (o.weight) weight_gradient_ += second;
+      backward_kernels_ += 1;
+    }
     if (low && job_.precision.cast_bytes > 0) {
       // X and W are quantised forward; dY backward (with the transposes that both backward products need).
-      forward_.elementwise += cast(s.count * (s.m * s.k + s.k * s.n));
+      const LowPrecision& how = job_.profile->low_precision;
+      if (!(how.norm_quantises && o.input_of_norm)) {
+        forward_.elementwise += cast(s.count * s.m * s.k);
+        forward_kernels_ += 1;
+      }
+      if (how.weights_once_a_step && frozen(job_, o)) {
+        // Quantised when they were loaded.
+      } else if (how.weights_once_a_step) {
+        once_ += cast(s.count * s.k * s.n);
+      } else {
+        forward_.elementwise += cast(s.count * s.k * s.n);
+        forward_kernels_ += 1;
+      }
       backward_.elementwise += cast(s.count * s.m * s.n);
-      forward_kernels_ += 2;
       backward_kernels_ += 1;
     }
     return forward;
+  }
+  // Beside a frozen linear: X·A and (X·A)·B forward, two products each for their gradients, and the sum of the two outputs
+  // (hu2022lora). A quantised weight is expanded before both products that use it (dettmers2023qlora).
+  void adapters(const Operator<K>& o) {
+    const auto& s = o.gemm;
+    if (job_.adapters.quantised) {
+      const auto expand = s.count * s.k * s.n * ((job_.adapters.frozen_bytes + job_.precision.base_bytes) * byte);
+      const auto time = let("dequantise", elementwise_cost(scope_, accelerator_, expand).time, "dettmers2023qlora");
+      forward_.elementwise += time;
+      backward_.elementwise += time;
+      forward_kernels_ += 1;
+      backward_kernels_ += 1;
+    }
+    if ((o.target & job_.adapters.targets) == 0) return;
+    const auto r = scope_.input("r", job_.adapters.rank, "adapter rank");
+    const double e = job_.precision.base_bytes;
+    const auto product = [&](ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
+      return let("adapter", gemm_cost(scope_, accelerator_, job_.precision.base, e, e, {m, n, k, s.count}, Regime::sustained).time,
+                 "hu2022lora");
+    };
+    forward_.gemm += product(s.m, r, s.k) + product(s.m, s.n, r);
+    backward_.gemm += product(s.m, r, s.n) + product(s.m, s.k, r) + product(s.k, r, s.m) + product(r, s.n, s.m);
+    const BytesT<K> y = s.count * s.m * s.n * (e * byte), x = s.count * s.m * s.k * (e * byte);
+    forward_.elementwise += let("adapter_sum", elementwise_cost(scope_, accelerator_, 3 * y).time);
+    backward_.elementwise += let("adapter_sum", elementwise_cost(scope_, accelerator_, 3 * x).time);
+    forward_kernels_ += 3;
+    backward_kernels_ += 5;
+    trained_ += s.count * r * (s.k + s.n);
   }
   SecondsT<K> attention(const Operator<K>& o) {
     const SecondsT<K> forward = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
@@ -121,20 +172,28 @@ class Pricer {
     return forward;
   }
   SecondsT<K> collective(const Operator<K>& o) {
+    const Network& network = job_.hardware->network;
+    const bool quantised = o.axis == Axis::tp && o.low_precision && job_.profile->low_precision.gathers_quantised &&
+                           job_.precision.gemm_bytes < job_.precision.base_bytes;
     const auto cost = [&](Operation op) {
-      return let(o.name, collective_cost(scope_, job_.hardware->network, op, o.bytes, group(o.axis)).time);
+      if (o.routing) return let(o.name, expert_exchange_cost(scope_, network, group(o.axis), *o.routing, o.bytes).time);
+      const BytesT<K> bytes = quantised && op == Operation::all_gather
+                                  ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
+                                  : o.bytes;
+      return let(o.name, collective_cost(scope_, network, op, bytes, group(o.axis)).time);
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
+    if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
     switch (o.axis) {
       case Axis::tp:
-        if (o.regather && key_.recompute != Recompute::full) backward += cost(Operation::all_gather);
         forward_.tp += (1 - tp_hidden_) * forward;
         backward_.tp += (1 - tp_hidden_) * backward;
         return (1 - tp_hidden_) * forward;
       case Axis::cp:
-        ring_forward_ += forward;
-        ring_backward_ += backward;
+        // Hops of a ring run beside the attention; a gather or an all-to-all comes before it.
+        (o.operation == Operation::send_recv ? ring_forward_ : blocking_forward_) += forward;
+        (o.operation == Operation::send_recv ? ring_backward_ : blocking_backward_) += backward;
         return {};
       case Axis::ep:
       case Axis::etp:
@@ -159,9 +218,11 @@ class Pricer {
   void finish(bool layer) {
     if (key_.cp > 1) {
       const auto window = scope_.read("o_cp", job_.profile->overlap.context_parallel);
-      forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention), "liu2023ring");
-      backward_.cp =
-          let("cp_exposed_backward", max(SecondsT<K>{}, ring_backward_ - window * backward_.attention), "liu2023ring");
+      forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention) + blocking_forward_,
+                        "liu2023ring");
+      backward_.cp = let("cp_exposed_backward",
+                         max(SecondsT<K>{}, ring_backward_ - window * backward_.attention) + blocking_backward_,
+                         "liu2023ring");
     }
     const auto name = [](PassCost<K>& p, std::string_view pass) {
       p.gemm = let("gemm", p.gemm, {}, pass);
@@ -189,6 +250,8 @@ class Pricer {
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
   [[nodiscard]] SecondsT<K> weight_gradient() const { return weight_gradient_; }
+  [[nodiscard]] ScalarT<K> trained() const { return let("P_adapters", trained_, "hu2022lora"); }
+  [[nodiscard]] SecondsT<K> once() const { return let("quantise_weights", once_); }
 
  private:
   // The kernels of a chain share its bytes; each has the floor.
@@ -222,7 +285,8 @@ class Pricer {
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
-  SecondsT<K> weight_gradient_{}, ring_forward_{}, ring_backward_{};
+  ScalarT<K> trained_{};
+  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
@@ -231,6 +295,19 @@ template <class K>
 ScalarT<K> meant(std::uint8_t bits, ScalarT<K> second, std::uint8_t modules) {
   if ((bits & modules & ~recompute_second_products) != 0) return 1;
   return (bits & modules) != 0 ? second : ScalarT<K>(0);
+}
+
+// A linear keeps its input in the format that its weight gradient multiplies.
+template <class K>
+BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
+  if (o.kind == Operator<K>::Kind::gemm && frozen(job, o)) {
+    // Without a weight gradient only an adapter beside it reads the input again.
+    if ((o.target & job.adapters.targets) == 0) return {};
+    return o.saved;
+  }
+  const bool quantised = o.kind == Operator<K>::Kind::gemm && o.weight && o.low_precision &&
+                         job.profile->low_precision.saves_quantised;
+  return quantised ? job.precision.gemm_bytes / job.precision.base_bytes * o.saved : o.saved;
 }
 
 }  // namespace
@@ -248,7 +325,7 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
     tail += forward;
     rerun += meant(o.rerun, o.second_rerun, key.modules) * forward;
     if (o.saved > BytesT<K>{}) {
-      const auto saved = let(o.name, o.saved, {}, "saved");
+      const auto saved = let(o.name, saved_bytes(job, o), {}, "saved");
       const auto share = meant(o.drops, o.second_drops, key.modules);
       dropped += share * saved;
       kept += (1 - share) * saved;
@@ -265,6 +342,8 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();
+  c.once = pricer.once();
+  c.adapters = pricer.trained();
   if (key.recompute == Recompute::full) {
     // Only the layer's input is kept, sharded where the sequence is (korthikanti2022 §5).
     const Shard sh = shard_of(job, key);

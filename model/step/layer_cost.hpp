@@ -28,6 +28,8 @@ struct LayerCost {
   PassCost<K> forward, backward;  // backward without recomputation
   SecondsT<K> recompute{};        // re-executed forward, communication included
   SecondsT<K> weight_gradient{};  // of `backward`: the products zero-bubble schedules may put off (qi2024zerobubble)
+  SecondsT<K> once{};             // once a step: weights quantised for all its micro-batches
+  ScalarT<K> adapters{};          // trained parameters of low-rank adapters
   BytesT<K> saved{};              // kept per micro-batch
   BytesT<K> at_once{};            // of `saved`: alive only around the loss of one micro-batch
   BytesT<K> returned{};           // kept beside it until the step ends

@@ -56,6 +56,16 @@ struct MeasuredNetwork {
   friend bool operator==(const MeasuredNetwork&, const MeasuredNetwork&) = default;
 };
 
+// Low-rank adapters beside frozen linears: W·x + B·A·x with A [rank, k], B [n, rank] (hu2022lora). Only A and B are
+// trained: frozen weights have no gradient and no optimizer state.
+struct Adapters {
+  int rank = 0;                  // 0: none, every parameter is trained
+  std::uint8_t targets = 0;      // AdapterTarget bits
+  double frozen_bytes = 2;       // of a frozen weight as it is stored (dettmers2023qlora: 4 bits and scales)
+  bool quantised = false;        // frozen weights are expanded before each product
+  [[nodiscard]] bool any() const { return rank > 0; }
+};
+
 // A training job: everything but the layout. Pointers are not owned.
 struct Job {
   const Architecture* model{};
@@ -65,6 +75,8 @@ struct Job {
   std::int64_t gpus = 1;
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
+  Adapters adapters;
+  int offloaded_layers = 0;         // of a stage, whose saved tensors wait in host memory for their backward pass
   MeasuredNetwork measured;         // changes times, never memory
 };
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {

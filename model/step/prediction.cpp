@@ -11,7 +11,7 @@ void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention 
   const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *
                                         scope.input("s", static_cast<double>(job.sequence), "job: sequence length"));
   p.tokens_per_gpu = let("tokens_per_s_per_gpu", tokens / p.step.time / gpus);
-  p.token_flops = training_flops_per_token(scope, *job.model, job.sequence, convention);
+  p.token_flops = training_flops_per_token(scope, *job.model, job.sequence, convention, job.adapters.any());
   p.model_rate = let("model_flops_per_gpu", p.token_flops.total * p.tokens_per_gpu, "chowdhery2022palm");
   p.peak = scope.read("peak", *job.hardware->accelerator.peak[static_cast<std::size_t>(job.precision.gemm)]);
   p.mfu = let("mfu", p.model_rate / p.peak, "chowdhery2022palm");
@@ -27,10 +27,10 @@ template <class K>
 Prediction<K> predict(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention) {
   Evaluator<K> evaluator(job, scope);
   Prediction<K> p;
-  p.step = evaluator.evaluate(layout);
+  p.step = evaluator.evaluate(layout, Timing::exact);
   for (const StageUnit<K>& s : evaluator.stages()) {
     p.stages.push_back(evaluator.memory(s));
-    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight});
+    p.ranks.push_back({.first = s.first_rank, .count = s.ranks, .in_flight = s.in_flight.activations});
   }
   quote(scope, job, layout, convention, p);
   return p;

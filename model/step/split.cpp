@@ -1,27 +1,14 @@
 #include "model/step/split.hpp"
 
-#include <algorithm>
 #include <numeric>
 
+#include "model/pipeline/schedule.hpp"
+#include "model/pipeline/split.hpp"
 #include "model/transformer/parameters.hpp"
 
 namespace napkin {
 
 int StageContent::depth() const { return std::accumulate(layers.begin(), layers.end(), 0); }
-
-std::vector<int> chunk_depths(std::int64_t layers, int chunks) {
-  std::vector<int> depth(static_cast<std::size_t>(chunks), static_cast<int>(layers / chunks));
-  std::int64_t rest = layers % chunks;
-  const auto give = [&](int c) {
-    if (rest == 0) return;
-    ++depth[static_cast<std::size_t>(c)];
-    --rest;
-  };
-  for (int c = 1; c + 1 < chunks; ++c) give(c);
-  give(0);
-  give(chunks - 1);
-  return depth;
-}
 
 CostSplit split_by_cost(const Architecture& a, int chunks) {
   std::vector<double> cost;
@@ -43,43 +30,50 @@ CostSplit split_by_cost(const Architecture& a, int chunks) {
   return s;
 }
 
-bool folds(Schedule s) { return s == Schedule::zb_v || s == Schedule::dualpipe_v; }
-
-std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp, SplitRule rule, bool fold) {
-  const int chunks = pp * vpp;
-  int head_at = chunks - 1;
-  std::vector<int> depth;
-  if (rule == SplitRule::by_cost && chunks > 1) {
-    const CostSplit by_cost = split_by_cost(a, chunks);
-    depth = by_cost.depths;
-    head_at = by_cost.head_at;
-  } else {
-    depth = chunk_depths(static_cast<std::int64_t>(a.depth()), chunks);
+std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule) {
+  std::vector<StageContent> contents;
+  std::size_t layer = 0;
+  const CostSplit split = rule == SplitRule::by_cost && stages > 1
+                              ? split_by_cost(a, stages)
+                              : CostSplit{.depths = even_depths(static_cast<std::int64_t>(a.depth()), stages), .head_at = stages - 1};
+  for (const int depth : split.depths) {
+    const int at = static_cast<int>(contents.size());
+    const bool last = at == split.head_at;
+    StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
+                   .embedding = at == 0,
+                   .head = last,
+                   .mtp = last ? a.mtp_layers : 0,
+                   .first_rank = at};
+    for (int n = 0; n < depth; ++n) ++s.layers[a.layers[layer++]];
+    contents.push_back(std::move(s));
   }
-  std::vector<std::size_t> begin(depth.size() + 1, 0);
-  for (std::size_t c = 0; c < depth.size(); ++c) begin[c + 1] = begin[c] + static_cast<std::size_t>(depth[c]);
+  return contents;
+}
 
-  std::vector<StageContent> stages;
+std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp, SplitRule rule) {
+  const Placement place = placement_of(schedule, pp, vpp);
+  const std::vector<StageContent> of_stage = stage_contents(a, place.depth, rule);
+  std::vector<StageContent> ranks;
   for (int r = 0; r < pp; ++r) {
-    StageContent s{.layers = std::vector<int>(a.kinds.size(), 0), .first_rank = r, .ranks = 1};
-    for (int v = 0; v < vpp; ++v) {
-      const int c = fold && v % 2 == 1 ? (v + 1) * pp - 1 - r : v * pp + r;
-      const auto i = static_cast<std::size_t>(c);
-      for (std::size_t l = begin[i]; l < begin[i + 1]; ++l) ++s.layers[a.layers[l]];
-      if (c == 0) s.embedding = true;
-      if (c == head_at) {
-        s.head = true;
-        s.mtp = a.mtp_layers;
-      }
+    StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
+                   .share = static_cast<double>(place.depth) / (pp * place.chunks),
+                   .first_rank = r};
+    for (int c = 0; c < place.chunks; ++c) {
+      const int stage = place.stage_of[static_cast<std::size_t>(r * place.chunks + c)] % place.depth;
+      const StageContent& chunk = of_stage[static_cast<std::size_t>(stage)];
+      for (std::size_t k = 0; k < s.layers.size(); ++k) s.layers[k] += chunk.layers[k];
+      s.embedding |= chunk.embedding;
+      s.head |= chunk.head;
+      s.mtp += chunk.mtp;
     }
-    if (!stages.empty() && stages.back().layers == s.layers && stages.back().embedding == s.embedding &&
-        stages.back().head == s.head) {
-      ++stages.back().ranks;
+    if (!ranks.empty() && ranks.back().layers == s.layers && ranks.back().embedding == s.embedding &&
+        ranks.back().head == s.head) {
+      ++ranks.back().ranks;
     } else {
-      stages.push_back(std::move(s));
+      ranks.push_back(std::move(s));
     }
   }
-  return stages;
+  return ranks;
 }
 
 }  // namespace napkin

@@ -15,14 +15,10 @@ struct StageContent {
   std::vector<int> layers;   // how many of each Architecture::kinds
   bool embedding = false, head = false;
   int mtp = 0;               // multi-token-prediction modules, on the head's rank
+  double share = 1;          // of it that a micro-batch crosses: ½ where each takes one of two directions
   int first_rank = 0, ranks = 1;
   [[nodiscard]] int depth() const;
 };
-
-// Layers over pp·vpp chunks, chunk c·pp + r on rank r (narayanan2021 §2.2). An uneven remainder goes to the middle
-// chunks first, then the first, then the last: the embedding and the head count as work (Megatron-Core
-// account_for_embedding_in_pipeline_split).
-[[nodiscard]] std::vector<int> chunk_depths(std::int64_t layers, int chunks);
 
 // By cost: embedding, layers, head in a row, each with its matrix parameters as cost (the embedding costs nothing); a chunk
 // ends with the item that brings the cumulative cost to its share of the total (nanotron parallel_model
@@ -33,10 +29,11 @@ struct CostSplit {
 };
 [[nodiscard]] CostSplit split_by_cost(const Architecture& a, int chunks);
 
-// Distinct contents in rank order. With `fold`, a second chunk runs the ranks backwards: rank r holds chunks r and
-// 2·pp − 1 − r, the head stands beside the embedding (qi2024zerobubble ZB-V; DualPipeV).
-[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, int pp, int vpp, SplitRule rule = SplitRule::even,
-                                                     bool fold = false);
-[[nodiscard]] bool folds(Schedule s);
+// Layers over the stages of a schedule by `rule` (even_depths() unless by cost), and those over its ranks as its placement
+// says. Distinct contents in rank order.
+[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp,
+                                                     SplitRule rule = SplitRule::even);
+// The stages themselves, one entry each.
+[[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule = SplitRule::even);
 
 }  // namespace napkin

@@ -35,12 +35,18 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.backward = s.backward + n * l.backward;
     s.recompute += n * l.recompute;
     s.weight_gradient += n * l.weight_gradient;
+    s.once += n * l.once;
     s.tensors.activations += n * l.saved;
     s.tensors.layer = max(s.tensors.layer, l.saved);
     s.tensors.output_gradients += n * l.output_gradients;
     s.tensors.transient = max(s.tensors.transient, l.transient + l.working);
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
+    s.parameters.adapters += n * l.adapters;
+    // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
+    if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
+      s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
+                             scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
     s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
     s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
   };
@@ -58,6 +64,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
   if (content.head) {
     s.ends_forward += costs.head.forward.total();
     s.ends_backward += costs.head.backward.total();
+    s.weight_gradient += costs.head.weight_gradient;
     s.tensors.head = let("M_logits", costs.head.saved);
     s.tensors.head_kept = costs.head.saved - costs.head.at_once;
     s.tensors.outputs = costs.head.returned;
@@ -73,6 +80,14 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_forward += content.mtp * costs.head.forward.total();
     s.ends_backward += content.mtp * costs.head.backward.total();
     s.tensors.head += content.mtp * costs.head.saved;
+    s.tensors.head_kept += content.mtp * (costs.head.saved - costs.head.at_once);
+  }
+  // Two directions: a micro-batch crosses one of the rank's two stages.
+  if (content.share != 1) {
+    s.forward = content.share * s.forward;
+    s.backward = content.share * s.backward;
+    for (SecondsT<K>* t : {&s.recompute, &s.weight_gradient, &s.ends_forward, &s.ends_backward}) *t = content.share * *t;
+    s.tensors.activations = content.share * s.tensors.activations;
   }
   s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
   s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);

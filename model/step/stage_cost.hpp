@@ -13,6 +13,7 @@ template <class K>
 struct StageCost {
   PassCost<K> forward, backward;   // layers
   SecondsT<K> recompute{}, weight_gradient{};
+  SecondsT<K> once{};              // work of the first micro-batch alone
   SecondsT<K> ends_forward{}, ends_backward{};  // embedding, head and loss
   SecondsT<K> forward_total{}, backward_total{};
   RankParameters<K> parameters{};  // of the whole stage

@@ -14,8 +14,9 @@ struct StepTimeline {
   Timeline timeline;
 };
 
-// Layers, embedding and head of each chunk as split_layers() deals them; forward, recomputation, input and weight gradients
-// as layer_cost() prices them. Data parallelism and the optimizer come after it. InputError: a shape the schedule lacks.
+// The stages that evaluate() composes a step from, run one by one: layers, embedding and head of each chunk; forward,
+// recomputation, input and weight gradients, exposed messages and ZeRO traffic. Data parallelism and the optimizer come
+// after it. InputError: a shape the schedule lacks, or more operations than can be run one by one.
 [[nodiscard]] StepTimeline step_timeline(const Job& job, const Layout& layout);
 
 }  // namespace napkin

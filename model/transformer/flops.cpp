@@ -74,12 +74,12 @@ double layer_parameters_used(const Architecture& a) {
 
 template <class K>
 TokenFlops<K> training_flops_per_token(Scope<K> scope, const Architecture& a, std::int64_t sequence,
-                                       FlopConvention convention) {
+                                       FlopConvention convention, bool frozen) {
   const double head = static_cast<double>(a.vocab) * static_cast<double>(a.hidden) * (1 + a.mtp_layers);
   const auto n = let("N", scope.input("N_layers", layer_parameters_used(a), a.name + ": active, without norms") +
                               scope.input("N_head", head, a.name + ": vocabulary × hidden"));
   TokenFlops<K> f;
-  f.weights = let("F_weights", 6 * n * flop, "kaplan2020");
+  f.weights = let("F_weights", (frozen ? 4.0 : 6.0) * n * flop, frozen ? "hu2022lora" : "kaplan2020");
   f.attention = let("F_attention", 3 * attention_forward(scope, a, sequence, convention), "chowdhery2022palm");
   f.total = let("F_token", f.weights + f.attention);
   return f;
@@ -95,7 +95,7 @@ FlopsT<K> recompute_flops_per_token(Scope<K> scope, const Architecture& a, std::
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                                     \
-  template TokenFlops<K> training_flops_per_token(Scope<K>, const Architecture&, std::int64_t, FlopConvention);   \
+  template TokenFlops<K> training_flops_per_token(Scope<K>, const Architecture&, std::int64_t, FlopConvention, bool); \
   template FlopsT<K> recompute_flops_per_token(Scope<K>, const Architecture&, std::int64_t, FlopConvention, bool);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)

@@ -24,10 +24,11 @@ struct TokenFlops {
 };
 
 // Training FLOPs per token at sequence length s: 6·N_matmul + 6·Σ_layers heads·(d_k + d_v)·keys, where keys is s, s/2 or
-// the window. Multi-token-prediction modules count as trained layers.
+// the window. Multi-token-prediction modules count as trained layers. `frozen`: weights without gradient, 4 instead of 6
+// (hu2022lora; adapters themselves are left out).
 template <class K>
 [[nodiscard]] TokenFlops<K> training_flops_per_token(Scope<K> scope, const Architecture& a, std::int64_t sequence,
-                                                     FlopConvention convention);
+                                                     FlopConvention convention, bool frozen = false);
 
 // FLOPs per token that a backward pass executes again: all layers' forward, or the core attention alone.
 template <class K>

@@ -51,7 +51,10 @@ std::vector<Operator<K>> head_operators(Scope<K> scope, const Architecture& a, c
   if (a.final_norm) b.norm("final_norm", b.hidden, b.local);
   const auto V = scope.input("V", static_cast<double>(vocab), "padded vocabulary");
   const auto v = let("V_tp", profile.vocab_parallel ? V / b.tp : V);
-  if (profile.vocab_parallel) b.enter_tp("tp_enter_head", b.hidden);
+  if (profile.vocab_parallel) {
+    b.enter_tp("tp_enter_head", b.hidden);
+    b.ops.back().low_precision = false;
+  }
   auto& head = b.gemm("head", b.tokens, v, b.hidden, b.kept_input(b.hidden));
   head.low_precision = false;
   // The loss reads the logits of its rank's part of the vocabulary, or gathers the others' first.

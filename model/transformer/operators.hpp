@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "hardware/hardware.hpp"
@@ -12,6 +13,9 @@
 #include "model/transformer/shapes.hpp"
 
 namespace napkin {
+
+// Linears that low-rank adapters may sit beside, as bits (hu2022lora).
+enum AdapterTarget : std::uint8_t { adapter_qkv = 1, adapter_out = 2, adapter_gate_up = 4, adapter_down = 8 };
 
 // How one layer is cut. T = micro_batch · sequence / cp tokens are seen by a TP group.
 struct Shard {
@@ -36,7 +40,9 @@ struct Operator {
   // gemm: forward [m,k]·[k,n]; backward adds [m,n]·[n,k] (input gradient) and [k,m]·[m,n] (weight gradient).
   GemmShape<K> gemm{};
   bool weight = true;        // false: both operands are activations
-  bool low_precision = true; // computed in the recipe's GEMM format; false: stays in the base format
+  bool low_precision = true; // computed (gathered) in the recipe's GEMM format; false: stays in the base format
+  bool input_of_norm = false; // its input is what a norm wrote
+  std::uint8_t target = 0;    // AdapterTarget bit of a linear that adapters may sit beside
   // attention
   AttentionShape<K> attention{};
   // elementwise: bytes moved
@@ -48,6 +54,7 @@ struct Operator {
   Axis axis = Axis::tp;
   BytesT<K> bytes{};
   bool forward = true, backward = true, regather = false;
+  std::optional<Routing> routing;  // an expert exchange instead, `bytes` per token
 
   ScalarT<K> rounds = 1;     // messages of `bytes` one after another (ring attention: cp − 1 hops)
   ScalarT<K> backward_rounds = 1;

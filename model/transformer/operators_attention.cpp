@@ -13,13 +13,35 @@ double kv_heads_per_rank(const Attention& at, int tp) { return std::max(1.0, sta
 // gradients travel too. Each hop rescales the fp32 partial output (`out` elements), and backward adds to fp32 dQ, dK, dV.
 template <class K>
 void ring(OperatorBuilder<K>& b, BytesT<K> kv_block, ScalarT<K> out) {
-  if (b.shard.cp == 1) return;
   const auto hops = let("hops", b.cps - 1);
   auto& o = b.collective("ring_kv", Axis::cp, Operation::send_recv, Operation::send_recv, kv_block);
   o.rounds = hops;
   o.backward_rounds = 2 * hops;
   const BytesT<K> merge = hops * out * (8 * byte + b.e);
   b.elementwise("ring_merge", merge, merge + hops * kv_block * (8 * byte + b.e) / b.e);
+}
+
+// All keys and values are gathered before the attention, and once more before its backward pass, which scatters their
+// gradients; or an all-to-all gives a rank the whole sequence of 1/cp of its heads (jacobs2023ulysses; key and value heads
+// too few to split are sent to each rank that needs them), and one after the attention gives the output back.
+template <class K>
+void enter_context(OperatorBuilder<K>& b, ScalarT<K> kv_heads, BytesT<K> q_bytes, BytesT<K> kv_block, ScalarT<K> out) {
+  if (b.shard.cp == 1) return;
+  switch (b.profile.context_exchange) {
+    case ContextExchange::ring: return ring(b, kv_block, out);
+    case ContextExchange::all_gather:
+      b.collective("cp_gather_kv", Axis::cp, Operation::all_gather, Operation::reduce_scatter, b.cps * kv_block)
+          .regather = true;
+      return;
+    case ContextExchange::all_to_all:
+      b.collective("cp_enter", Axis::cp, Operation::all_to_all, Operation::all_to_all,
+                   q_bytes + max(ScalarT<K>(1), b.cps / kv_heads) * kv_block);
+  }
+}
+template <class K>
+void leave_context(OperatorBuilder<K>& b, BytesT<K> out) {
+  if (b.shard.cp > 1 && b.profile.context_exchange == ContextExchange::all_to_all)
+    b.collective("cp_leave", Axis::cp, Operation::all_to_all, Operation::all_to_all, out);
 }
 
 // The core: softmax(QKᵀ)V. With context parallelism a rank works on cp pairs of blocks of s/cp tokens, each worth a causal
@@ -36,8 +58,10 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
     // Chunked attention: every chunk is a causal sequence of its own.
     const auto chunk = b.scope.input("chunk", static_cast<double>(at.chunk), a.name);
     o.attention = {b.tokens / chunk, chunk, chunk, heads, kv_heads, key_width, value_width, true, at.window};
-  } else if (b.shard.cp > 1 && at.window > 0 && static_cast<double>(at.window) < length) {
-    // A window shorter than a block: the window's pairs are shared by the ranks, no hop adds any.
+  } else if (b.shard.cp > 1 && (b.profile.context_exchange != ContextExchange::ring ||
+                                (at.window > 0 && static_cast<double>(at.window) < length))) {
+    // All keys are here: a share of the pairs of the whole sequence. So it is with a window shorter than a block: the
+    // window's pairs are shared by the ranks, no hop adds any.
     o.attention = {b.batch, b.sequence, b.sequence, heads / b.cps, kv_heads / b.cps, key_width, value_width, true, at.window};
   } else {
     o.attention = {b.shard.cp > 1 ? b.batch * b.cps : b.batch, block, block, heads, kv_heads, key_width, value_width, true,
@@ -59,6 +83,7 @@ void attention_out(OperatorBuilder<K>& b, ScalarT<K> width, BytesT<K> input) {
   auto& o = b.gemm("attention_out", b.tokens, b.hidden, width, input);
   o.rerun |= recompute_second_products;
   o.drops |= recompute_between_products;
+  o.target = adapter_out;
   b.leave_tp("tp_leave_attention", b.hidden);
 }
 
@@ -78,15 +103,17 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const auto second_share = k_width / (q_width + k_width + v_width);  // q, k, v: the second of three
   qkv.rerun |= recompute_second_products;
   qkv.second_rerun = second_share;
+  qkv.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
   if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
   if (a.position == Position::rope)
     b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
   const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
-  ring(b, kv_bytes, b.tokens * heads * dv);
+  enter_context(b, kv, b.tokens * q_width * b.e, kv_bytes, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e, second_share);
   core(b, a, at, heads, kv, d, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
+  leave_context(b, out);
   if (at.output_gate) b.elementwise("output_gate", 3 * out, 5 * out, 2 * out);
   if (b.profile.saved.attention_output_copy) b.elementwise("attention_copy", 2 * out, 2 * out, out);
   attention_out(b, heads * dv, out);
@@ -106,21 +133,28 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
     b.gemm_of_norm("mla_down", b.local, q_rank + kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", q_rank + kv_rank, b.local);
     b.enter_tp("tp_enter_attention", q_rank + kv_rank + r);
-    b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank).rerun |= recompute_mla_up | recompute_second_products;
+    auto& q_up = b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank);
+    q_up.rerun |= recompute_mla_up | recompute_second_products;
+    q_up.target = adapter_qkv;
   } else {
     b.gemm_of_norm("mla_down", b.local, kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", kv_rank, b.local);
     b.enter_tp("tp_enter_attention", b.hidden + kv_rank + r);
-    b.gemm("mla_q", b.tokens, heads * key, b.hidden).rerun |= recompute_mla_up | recompute_second_products;
+    auto& q = b.gemm("mla_q", b.tokens, heads * key, b.hidden);
+    q.rerun |= recompute_mla_up | recompute_second_products;
+    q.target = adapter_qkv;
   }
-  b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank).rerun |= recompute_mla_up | recompute_second_products;
+  auto& kv_up = b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank);
+  kv_up.rerun |= recompute_mla_up | recompute_second_products;
+  kv_up.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
   b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun |=
       recompute_mla_up | recompute_second_products;
-  ring(b, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
+  enter_context(b, heads, b.tokens * heads * key * b.e, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e, 1).drops |= recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
+  leave_context(b, out);
   attention_out(b, heads * dv, out);
 }
 

@@ -101,6 +101,7 @@ class OperatorBuilder {
   Operator<K>& gemm_of_norm(const char* name, ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
     auto& o = gemm(name, m, n, k, input_is_kept ? BytesT<K>{} : kept_input(k));
     o.drops = recompute_norms | recompute_by_products;
+    o.input_of_norm = !input_is_kept;
     return o;
   }
   // Entering a column-parallel linear (shoeybi2019megatron f; korthikanti2022 g): SP gathers the sequence, else the

@@ -28,9 +28,13 @@ template <class K>
 void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, const char* act, const char* down) {
   const typename OperatorBuilder<K>::Within module(b, recompute_ffn);
   b.enter_tp("tp_enter_ffn", b.hidden);
-  rerun_second_half(b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden), gated);
+  auto& first = b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden);
+  first.target = adapter_gate_up;
+  rerun_second_half(first, gated);
   activation(b, act, b.tokens, width, gated);
-  b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e).drops |= recompute_activation | recompute_by_products;
+  auto& second = b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e);
+  second.drops |= recompute_activation | recompute_by_products;
+  second.target = adapter_down;
   b.leave_tp("tp_leave_ffn", b.hidden);
 }
 
@@ -57,22 +61,38 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const BytesT<K> row_bytes = rows * model_width * b.e;
   const auto passes = b.scope.read("c_permute", b.profile.permute_passes);
   b.elementwise("permute", passes * 2 * row_bytes, passes * 2 * row_bytes);
-  if (b.shard.ep > 1)
-    b.collective("ep_dispatch", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  // The exchange ends when the busiest rank has its rows; padded experts (capacity) are alike.
+  const bool two_level = b.profile.expert_exchange == ExpertExchange::two_level && m.capacity_factor == 0;
+  const auto exchange = [&](const char* name) {
+    if (b.shard.ep == 1) return;
+    const auto load = m.capacity_factor > 0 ? ScalarT<K>(1) : ScalarT<K>(imbalance);
+    auto& o = b.collective(name, Axis::ep, Operation::all_to_all, Operation::all_to_all,
+                           two_level ? model_width * b.e : load * sent_bytes);
+    if (two_level)
+      o.routing = Routing{.tokens = b.local.si(),
+                          .top_k = static_cast<double>(m.top_k),
+                          .imbalance = b.profile.expert_imbalance.value.si(),
+                          .groups = m.groups,
+                          .group_limit = m.group_limit};
+  };
+  exchange("ep_dispatch");
   if (b.shard.etp > 1)
     b.collective("etp_gather", Axis::etp, Operation::all_gather, Operation::reduce_scatter, etp * sent_bytes);
 
   const auto width = let("f_expert", b.scope.input("f_e", m.ffn) / etp);
   const auto local_experts = let("E_local", E / ep);
   const auto per_expert = let("rows_per_expert", rows / local_experts);
-  rerun_second_half(b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts), gated);
+  auto& up = b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
+  up.target = adapter_gate_up;
+  rerun_second_half(up, gated);
   activation(b, "expert_activation", rows, width, gated);
-  b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts).drops |= recompute_activation | recompute_by_products;
+  auto& down = b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
+  down.drops |= recompute_activation | recompute_by_products;
+  down.target = adapter_down;
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
-  if (b.shard.ep > 1)
-    b.collective("ep_combine", Axis::ep, Operation::all_to_all, Operation::all_to_all, sent_bytes);
+  exchange("ep_combine");
   // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights.
   b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes, sent_bytes);
   if (m.latent > 0) b.gemm("latent_up", b.local, b.hidden, model_width, b.local * model_width * b.e);

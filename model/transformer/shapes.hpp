@@ -29,4 +29,15 @@ struct AttentionShape {
 // What a process group is asked to do; model/collective prices it.
 enum class Operation : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, send_recv };
 
+// How routed tokens find their experts; model/collective/expert_exchange.hpp prices one exchange.
+struct Routing {
+  double tokens = 0;  // of one rank
+  double top_k = 1;
+  double node_limit = 0;      // most nodes a token may go to; 0 = no limit
+  double remote_nodes = -1;   // nodes other than its own that a token goes to; negative = expected of uniform routing
+  bool once_per_rank = true;  // a token goes once to a rank that holds several of its experts
+  double imbalance = 1;       // load of the busiest rank / mean
+  int groups = 0, group_limit = 0;  // experts in groups, a token's lie in few of them (deepseek-ai2024v3 §2.1.2); 0 = not
+};
+
 }  // namespace napkin

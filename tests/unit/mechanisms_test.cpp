@@ -74,7 +74,7 @@ TEST_SUITE("mechanisms") {
     TestJob t("llama3-8b", "a100", "internevo", 64, 2048, 512);
     const Layout l{.dp = 64, .zero = 1, .zero_group = 64, .micro_batch = 2};
     const LayerCosts<Plain> layers = layer_costs(plain_scope, t.job, layer_key(t.job, l));
-    const StageCost<Plain> stage = stage_cost(plain_scope, t.job, layers, split_layers(t.model, 1, 1).front());
+    const StageCost<Plain> stage = stage_cost(plain_scope, t.job, layers, split_layers(t.model, l.schedule, 1, 1).front());
     const auto turns = data_parallel_cost(plain_scope, t.job, l, stage);
     const Bytes part = stage.parameters.dense * t.profile.data_parallel.parameter_bytes.value * (1 * byte) / 64;
     const auto one = collective_cost<Plain>(plain_scope, t.hardware.network, Operation::broadcast, part, {.size = 64, .stride = 1});

@@ -29,7 +29,6 @@ Architecture llama(int layers, int hidden, int heads, int kv, int ffn, int vocab
   a.learned_positions = 0;
   a.tied_embeddings = false;
   a.dropout = false;
-  a.bias = {};
   a.kinds[0].attention->kv_heads = kv;
   a.kinds[0].ffn.width = ffn;
   a.kinds[0].ffn.gated = true;
@@ -58,12 +57,12 @@ TEST_SUITE("memory-walk") {
 
     // Freed gradients stand in nobody's way at the loss, and are whole at the end but for what is made last.
     p.bytes.gradients_stand = false;
-    t.last_gradients = gib(3);
+    t.last_gradients = gib(2);
     t.head = gib(1);
     t.transient = gib(2);
     const auto end = walk(p, t);
     CHECK(end.peak == Moment::end);
-    CHECK(end.allocated == gib(10 + 20 + (10 - 3) + 1 + 2) + p.memory.workspace.value);
+    CHECK(end.allocated == gib(10 + 20 + (10 - 2) + 1 + 2) + p.memory.workspace.value);
     // Accumulating, the earlier micro-batches' gradients are there.
     CHECK(walk(p, t, {.accumulates = true}).allocated == gib(40 + 8 + 2) + p.memory.workspace.value);
 
@@ -82,7 +81,7 @@ TEST_SUITE("memory-walk") {
       t.profile.bytes.moments.value = 4;
       t.profile.bytes.compute_copy.value = 0;
       const auto m = peak_of(t, {.dp = 1, .micro_batch = static_cast<int>(batch), .recompute = r});
-      CHECK(m.allocated / GiB == doctest::Approx(measured_gib).epsilon(2e-3));
+      CHECK(double(m.allocated / GiB) == doctest::Approx(measured_gib).epsilon(2e-3));
     };
     check(30.572, llama(12, 768, 12, 12, 2048, 50304), 1024, 32, Recompute::none);
     check(32.010, llama(16, 2048, 32, 8, 8192, 128256), 8192, 1, Recompute::none);
@@ -120,41 +119,37 @@ TEST_SUITE("memory-walk") {
           .stages.front()
           .activations.si();
     };
-    const double in_flight_less = first(Schedule::interleaved);
-    CHECK(first(Schedule::zb_interleaved) > 0.9 * in_flight_less);
-    // Two chunks of seven layers wait with 2T(q + 2kv + h + 2f + h) bytes each.
-    const double put_off = 2 * 7 * 2 * 4096.0 * (3072 + 2048 + 3072 + 16384 + 3072);
+    // Two chunks of seven layers wait, with 2T(q + 2kv + h + 2f + h) bytes a layer: half of what both chunks would hold.
     const double zb = first(Schedule::zb_interleaved);
-    for (Constant<Scalar>* c : {&t.profile.memory.boundary_tensors}) c->value = 0;
-    CHECK(zb - put_off > 0);
+    const double linears = 14 * 2 * 4096.0 * (3072 + 2048 + 3072 + 16384 + 3072);
+    const double held = zb - linears;  // micro-batches in flight, as the schedule says
+    const double one = first(Schedule::interleaved) / micro_batches_in_flight(Schedule::interleaved, 2, 2, 0, 8);
+    CHECK(held == doctest::Approx(one * micro_batches_in_flight(Schedule::zb_interleaved, 2, 2, 0, 8)).epsilon(1e-9));
   }
 
   TEST_CASE("stages by cost: a chunk ends where the cumulative cost reaches its share; the head weighs too") {
     Architecture a = llama(16, 2048, 32, 32, 8192, 131072);
     a.tied_embeddings = true;
     // A head of four layers: 20 units over two stages end after the tenth layer.
-    const auto two = split_layers(a, 2, 1, SplitRule::by_cost);
+    const auto two = split_layers(a, Schedule::one_f_one_b, 2, 1, SplitRule::by_cost);
     REQUIRE(two.size() == 2);
     CHECK(two[0].depth() == 10);
     CHECK(two[1].depth() == 6);
     CHECK(two[1].head);
     const CostSplit eight = split_by_cost(a, 8);
     CHECK(eight.depths == std::vector<int>{3, 2, 3, 2, 3, 2, 1, 0});
-    CHECK(eight.head_at == 7);
-    CHECK(split_layers(a, 1, 1, SplitRule::by_cost).front().depth() == 16);
+    CHECK(eight.head_at == 6);  // 16 of 20 units have not reached 17.5: the last chunk stays empty
+    CHECK(split_layers(a, Schedule::one_f_one_b, 1, 1, SplitRule::by_cost).front().depth() == 16);
   }
 
   TEST_CASE("a folded schedule puts the head beside the embedding") {
     const Architecture a = llama(28, 3072, 24, 8, 8192, 128256);
-    const auto folded = split_layers(a, 2, 2, SplitRule::even, true);
+    const auto folded = split_layers(a, Schedule::zb_v, 2, 2);
     REQUIRE(folded.size() == 2);
     CHECK(folded[0].embedding);
     CHECK(folded[0].head);
     CHECK_FALSE(folded[1].embedding);
     CHECK_FALSE(folded[1].head);
-    CHECK(folds(Schedule::zb_v));
-    CHECK(folds(Schedule::dualpipe_v));
-    CHECK_FALSE(folds(Schedule::interleaved));
     int layers = 0;
     for (const auto& s : folded) layers += s.depth() * s.ranks;
     CHECK(layers == 28);

@@ -1,11 +1,15 @@
 // The timeline as text, SVG and trace events.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 #include "cli/pipeline_picture.hpp"
 #include "cli/pipeline_trace.hpp"
 #include "model/input/document_input.hpp"
+#include "model/pipeline/stage_costs.hpp"
 
 using namespace napkin;
 
@@ -56,6 +60,21 @@ TEST_SUITE("pipeline picture") {
     CHECK(svg.find("nan") == svg.npos);
   }
 
+  // The pictures of docs/pipeline.md are what the tool draws: napkin pipeline --schedule NAME --stages 4 --micro-batches 8 --svg.
+  TEST_CASE("pictures in the documentation") {
+    for (const auto& [s, name] : {std::pair{Schedule::one_f_one_b, "1f1b"}, {Schedule::zb_v, "zb-v"}}) {
+      Drawn d{build_program(s, {4, 8, 1, 0}), {}, {}};
+      StageWork rank;
+      rank.forward = rank.input_gradient = rank.weight_gradient = 1 * second;
+      const auto stages = share_out(rank, 4, d.program.depth);
+      d.timeline = simulate(d.program, stages);
+      const std::string title = std::string(name) + ": 4 stages, 8 micro-batches" + (d.program.chunks > 1 ? ", 2 chunks a rank" : "");
+      std::ifstream file(std::string(NAPKIN_SOURCE_DIR) + "/docs/pipeline-" + name + ".svg");
+      const std::string committed{std::istreambuf_iterator<char>(file), {}};
+      CHECK(committed == cli::timeline_svg(d.program, d.timeline, title));
+    }
+  }
+
   // Trace Event Format (Google, "JSON Object Format"): traceEvents; ph X needs ts, dur, pid, tid; flows s and f share an id.
   TEST_CASE("trace events") {
     for (const Schedule s : {Schedule::one_f_one_b, Schedule::interleaved, Schedule::zb_v, Schedule::dualpipe}) {
@@ -63,14 +82,25 @@ TEST_SUITE("pipeline picture") {
       const Document document = Document::parse(cli::trace_json(d.program, {&d.cost, 1}, d.timeline, "a \"b\""), "trace.json");
       std::map<std::int64_t, std::pair<double, double>> flows;
       std::size_t slices = 0, threads = 0, counters = 0;
+      std::map<std::int64_t, double> busy_until;  // by thread
+      std::map<std::int64_t, bool> paired;
       for (const Field& e : document.root()["traceEvents"].elements()) {
         const std::string phase = e["ph"].string();
         CHECK(e["pid"].integer(0, 0) == 0);
+        REQUIRE(std::string("MXsfC").find(phase) != std::string::npos);
+        CHECK(!e["name"].string().empty());
         if (phase != "M") CHECK(e["ts"].number() >= 0);
         if (phase == "X") {
           ++slices;
           CHECK(e["dur"].number() > 0);
           CHECK(e["tid"].integer(0, 3) >= 0);
+          // Slices of a thread follow each other; the two of a pair are one above the other (same start, same end).
+          const std::int64_t thread = e["tid"].integer(0, 3);
+          const double start = e["ts"].number(), end = start + e["dur"].number();
+          const bool nested = s == Schedule::dualpipe && std::abs(end - busy_until[thread]) < 1e-6 && !paired[thread];
+          CHECK((nested || start >= busy_until[thread] - 1e-6));
+          paired[thread] = nested;
+          busy_until[thread] = end;
           CHECK(e["ts"].number() + e["dur"].number() <= d.timeline.makespan.si() * 1e6 * (1 + 1e-9));
           CHECK(e["args"]["micro_batch"].integer(0, 7) >= 0);
           CHECK(e["args"]["chunk"].integer(0, 1) >= 0);

@@ -1,8 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
-#include "model/search/search.hpp"
+#include "model/search/finalists.hpp"
 #include "tests/step_fixture.hpp"
 
 using namespace napkin;
@@ -96,5 +97,41 @@ TEST_SUITE("search") {
     const Rule* r = broken_rule(t.job, bad);
     REQUIRE(r != nullptr);
     CHECK(explain_broken(*r, t.job, bad).find("48") != std::string::npos);
+  }
+
+  TEST_CASE("frameworks that take uneven splits get them: 61 layers over 16 stages") {
+    for (const char* framework : {"megatron-lm", "reference"}) {
+      TestJob t("deepseek-v3", "h100", framework, 256, 4096, 256);
+      const Layout l{.tp = 1, .ep = 16, .pp = 16, .dp = 16, .zero = 1};
+      const Rule* broken = broken_rule(t.job, l);
+      if (t.profile.uneven_split) {
+        CHECK(broken == nullptr);
+      } else {
+        REQUIRE(broken != nullptr);
+        CHECK(broken->name == "layers split over pp·vpp");
+      }
+      Layout deep = l;
+      deep.pp = 64;
+      deep.dp = 4;
+      CHECK(broken_rule(t.job, deep) != nullptr);  // more stages than 61 layers and two ends
+    }
+  }
+
+  TEST_CASE("finalists are timed as predict times them, and ranked by that") {
+    TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
+    const Problem p{.job = t.job, .space = {}, .keep = finalists(10)};
+    Outcome o = search(p);
+    const FinalistTiming timing = time_finalists(p, 10, o);
+    CHECK(o.best.size() == 10);
+    CHECK(std::ranges::is_sorted(o.best, better));
+    bool interleaved = false;
+    for (const RankedLayout& c : o.best) {
+      interleaved |= c.layout.schedule == Schedule::interleaved;
+      CHECK(c.cost.time.si() == predict(Scope<Plain>(), t.job, c.layout, FlopConvention::full_attention).step.time.si());
+    }
+    if (interleaved) CHECK(timing.simulated > 0);
+    CHECK(timing.largest_change < 0.05);
+    for (const auto& of_axis : o.best_by_axis)
+      for (const auto& [value, c] : of_axis) CHECK(!better(c, o.best.front()));
   }
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/collective/textbook.hpp"
+#include "model/collective/torus.hpp"
 
 using namespace napkin;
 using namespace napkin::textbook;
@@ -404,6 +405,129 @@ TEST_SUITE("simulated collective") {
         for (int j = 0; j < p; ++j) REQUIRE(m.at[r][j * part_size] == 100 * ((r - j + p) % p) + r);
       check_cost(m, bruck_all_to_all<Plain>(ranks(m), bytes(m)));
     }
+  }
+
+  TEST_CASE("hierarchical: reduce-scatter inside, all-reduce of the shards across, all-gather inside") {
+    for (const auto [m_ranks, nodes] : {std::pair{2, 2}, {2, 4}, {4, 2}, {4, 4}, {3, 5}, {8, 2}, {2, 8}}) {
+      const int p = m_ranks * nodes;
+      Machine m = filled(p);
+      const std::size_t shard = m.size() / m_ranks, piece = shard / nodes;
+      // A ring over `count` members: part b of [base, base + count·width); all rings of the machine in one round.
+      const auto pass = [&](int count, auto member, int groups, auto base, std::size_t width, int offset, bool reduce) {
+        for (int step = 0; step < count - 1; ++step) {
+          for (int g = 0; g < groups; ++g)
+            for (int r = 0; r < count; ++r) {
+              const std::size_t b = base(g) + static_cast<std::size_t>(((r - step + offset) % count + count) % count) * width;
+              m.send(member(g, r), member(g, (r + 1) % count), b, b + width, reduce);
+            }
+          m.finish_round();
+        }
+      };
+      const auto inside = [&](int g, int r) { return g * m_ranks + r; };
+      const auto across = [&](int g, int r) { return r * m_ranks + g; };
+      const auto whole = [](int) { return std::size_t{0}; };
+      // After the first pass, member r of a node holds shard r + 1.
+      const auto held = [&](int g) { return static_cast<std::size_t>((g + 1) % m_ranks) * shard; };
+      pass(m_ranks, inside, nodes, whole, shard, 0, true);
+      pass(nodes, across, m_ranks, held, piece, 0, true);
+      pass(nodes, across, m_ranks, held, piece, 1, false);
+      pass(m_ranks, inside, nodes, whole, shard, 1, false);
+      check_reduced_everywhere(m);
+      const Scalar n = m_ranks, k = nodes;
+      const auto c = ring_reduce_scatter<Plain>(n, bytes(m)) + ring_all_reduce<Plain>(k, bytes(m) / n) +
+                     ring_all_gather<Plain>(n, bytes(m));
+      check_cost(m, c);
+      const Link<Plain> link{2 * us, 1 / (25 * GB / second), 1 / (200 * GB / second)};
+      CHECK(hierarchical_all_reduce<Plain>(n * k, n, bytes(m), link, link).si() == doctest::Approx(c.time(link).si()));
+    }
+  }
+
+  TEST_CASE("reduction in a switch: every rank sends its vector once and receives the sum once") {
+    for (int p = 2; p <= 16; ++p) {
+      Machine m(p + 1, part_size * p, p);  // the last one is the switch
+      for (int r = 0; r < p; ++r)
+        for (std::size_t i = 0; i < m.size(); ++i) m.at[r][i] = (r + 1) * static_cast<long long>(i + 1);
+      for (int r = 0; r < p; ++r) m.send(r, p, 0, m.size(), true);
+      m.finish_round();
+      for (int r = 0; r < p; ++r) m.send(p, r, 0, m.size(), false);
+      m.finish_round();
+      for (int r = 0; r < p; ++r)
+        for (std::size_t i = 0; i < m.size(); ++i) REQUIRE(m.at[r][i] == total(p, i));
+      const auto c = in_network_all_reduce<Plain>(Scalar(p), bytes(m));
+      CHECK(m.rounds == double(c.rounds));
+      CHECK(c.sent == bytes(m));
+    }
+  }
+
+  TEST_CASE("torus axis: shards go round a ring or along a line; parts of an all-to-all take the shortest way") {
+    for (int length = 2; length <= 16; ++length)
+      for (const bool wraps : {false, true})
+        for (const bool both : {false, true}) {
+          if (!wraps && !both) continue;  // on a line both directions are needed
+          CAPTURE(length);
+          CAPTURE(wraps);
+          CAPTURE(both);
+          // Gather: in a round each directed link passes on one shard that its end lacks.
+          std::vector<std::vector<bool>> has(length, std::vector<bool>(length, false));
+          for (int r = 0; r < length; ++r) has[r][r] = true;
+          int rounds = 0;
+          const auto complete = [&] {
+            return std::all_of(has.begin(), has.end(), [](const auto& h) { return std::count(h.begin(), h.end(), true) == std::ssize(h); });
+          };
+          for (; !complete(); ++rounds) {
+            auto next = has;
+            for (int r = 0; r < length; ++r)
+              for (const int step : {1, -1}) {
+                if (step < 0 && !both) continue;
+                const int to = wraps ? (r + step + length) % length : r + step;
+                if (to < 0 || to >= length) continue;
+                // The shard that came furthest this way: its owner lies `rounds` behind.
+                const int owner = wraps ? ((r - step * rounds) % length + length) % length : r - step * rounds;
+                if (owner >= 0 && owner < length && has[r][owner]) next[to][owner] = true;
+              }
+            has = next;
+            REQUIRE(rounds < length);
+          }
+          Axes axes;
+          axes.axis[axes.count++] = {length, wraps, both};
+          const auto cost = [&](Operation o, double bytes_sent) {
+            return torus_cost(Scope<Plain>(), o, Bytes::si(bytes_sent), axes, 1 * byte / second, 1 * second);
+          };
+          // A shard is one byte: hops and bytes over the busiest link are the rounds.
+          const auto gather = cost(Operation::all_gather, length);
+          CHECK(gather.latency.si() == rounds);
+          CHECK(gather.bandwidth.si() == doctest::Approx(rounds));
+          CHECK(cost(Operation::all_reduce, length).time.si() == doctest::Approx(4.0 * rounds));
+          // All-to-all: load of the busiest directed link, a tie going half each way.
+          std::map<std::pair<int, int>, double> load;
+          const auto walk = [&](int from, int hops, int step, double part) {
+            for (int i = 0, at = from; i < hops; ++i) {
+              const int to = wraps ? (at + step + length) % length : at + step;
+              load[{at, step}] += part;  // two chips on a closed axis have two links
+              at = to;
+            }
+          };
+          for (int r = 0; r < length; ++r)
+            for (int d = 1; d < length; ++d) {
+              const int to = (r + d) % length;
+              if (!wraps) {
+                walk(r, std::abs(to - r), to > r ? 1 : -1, 1);
+              } else if (!both) {
+                walk(r, d, 1, 1);
+              } else if (2 * d == length) {
+                walk(r, d, 1, 0.5);
+                walk(r, d, -1, 0.5);
+              } else {
+                2 * d < length ? walk(r, d, 1, 1) : walk(r, length - d, -1, 1);
+              }
+            }
+          double busiest = 0;
+          for (const auto& [link, bytes_over] : load) busiest = std::max(busiest, bytes_over);
+          const double said = cost(Operation::all_to_all, length).bandwidth.si();
+          if (length % 2 == 0 || (wraps && !both)) CHECK(said == doctest::Approx(busiest));
+          else CHECK(said >= busiest);  // an odd axis is counted as an even one: at most 1/L² more
+          CHECK(said <= busiest * (1 + 2.0 / length / length) + 1e-9);
+        }
   }
 
   TEST_CASE("double binary tree: 2 lg p hops, and no rank sends more than twice the vector") {

@@ -5,7 +5,11 @@
 #include <random>
 
 #include "model/input_error.hpp"
+#include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
+#include "model/pipeline/stack_flops.hpp"
+#include "model/step/split.hpp"
+#include "model/transformer/model_input.hpp"
 
 using namespace napkin;
 
@@ -122,5 +126,26 @@ TEST_SUITE("split") {
     CHECK_THROWS_AS((void)best_split(stack, 7), InputError);
     CHECK_THROWS_AS((void)best_split(stack, 0), InputError);
     CHECK_THROWS_AS((void)best_split(stack, 5, false), InputError);
+  }
+
+  TEST_CASE("the split a step uses is the even split of the pipeline room") {
+    const Architecture a = read_model("deepseek-v3");
+    for (const int stages : {4, 16, 32, 61, 63}) {
+      const Split even = even_split(stack_flops(a, 4096), stages);
+      const auto contents = stage_contents(a, stages);
+      REQUIRE(contents.size() == even.stages.size());
+      for (std::size_t s = 0; s < contents.size(); ++s) {
+        CHECK(contents[s].depth() == even.stages[s].layers);
+        CHECK(contents[s].embedding == even.stages[s].embedding);
+        CHECK(contents[s].head == even.stages[s].head);
+        CHECK(contents[s].mtp == even.stages[s].mtp_modules);
+      }
+    }
+    // Every rank's layers add up to the model's, whatever the placement.
+    for (const Schedule s : {Schedule::interleaved, Schedule::zb_v, Schedule::dualpipe, Schedule::dualpipe_v}) {
+      int layers = 0;
+      for (const StageContent& c : split_layers(a, s, 16, s == Schedule::dualpipe ? 1 : 2)) layers += c.ranks * c.depth();
+      CHECK(layers == (s == Schedule::dualpipe ? 2 : 1) * 61);
+    }
   }
 }

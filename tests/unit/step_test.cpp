@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/search/rules.hpp"
@@ -24,6 +25,17 @@ std::vector<Layout> layouts() {
             v.push_back(l);
           }
   return v;
+}
+
+}  // namespace
+
+namespace {
+
+// Everything before data parallelism: what a step spends in its pipeline.
+double pipeline_of(const StepCost<Plain>& step) {
+  double pipeline = 0;
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(Term::bubble); ++i) pipeline += step.terms[i].si();
+  return pipeline;
 }
 
 }  // namespace
@@ -140,17 +152,69 @@ TEST_SUITE("step") {
     }
   }
 
-  TEST_CASE("the closed form a step uses agrees with the simulation of its own stages") {
-    TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
-    for (int vpp : {1, 2, 5}) {
-      const Layout l{.tp = 4, .sp = true, .pp = 8, .vpp = vpp,
-                     .schedule = vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b, .dp = 2, .zero = 1};
-      const auto p = predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention);
-      const StepTimeline simulated = step_timeline(t.job, l);
-      double pipeline = 0;  // what the step spends in the pipeline: everything before data parallelism
-      for (std::size_t i = 0; i <= static_cast<std::size_t>(Term::bubble); ++i) pipeline += p.step.terms[i].si();
-      CHECK(pipeline == doctest::Approx(simulated.timeline.makespan.si()).epsilon(0.03));
+  TEST_CASE("predict spends in the pipeline what the timeline of its own stages takes, for every schedule") {
+    for (const char* model : {"llama3-70b", "qwen3-30b-a3b"}) {
+      TestJob t(model, "h100", "megatron-lm", 64, 4096, 64);
+      const int ep = std::string(model) == "llama3-70b" ? 1 : 8;
+      for (int s = 0; s <= static_cast<int>(Schedule::looped_bfs); ++s) {
+        const auto schedule = static_cast<Schedule>(s);
+        const bool chunked = schedule == Schedule::interleaved || schedule == Schedule::zb_interleaved || schedule == Schedule::looped_bfs;
+        const bool v_shaped = schedule == Schedule::zb_v || schedule == Schedule::dualpipe_v;
+        for (const int zero : {1, 3}) {
+          const Layout l{.tp = 2, .sp = true, .ep = ep, .pp = 4, .vpp = chunked || v_shaped ? 2 : 1, .schedule = schedule, .dp = 8,
+                         .zero = zero};
+          const auto p = predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention);
+          CAPTURE(model);
+          CAPTURE(to_string(schedule));
+          CAPTURE(zero);
+          const double rounding = p.step.simulated ? 1e-9 : 2e-3;
+          double pipeline = pipeline_of(p.step);
+          if (zero == 3)
+            pipeline += (p.step.terms[static_cast<std::size_t>(Term::dp_comm)] + p.step.terms[static_cast<std::size_t>(Term::param_gather)]).si();
+          CHECK(pipeline == doctest::Approx(step_timeline(t.job, l).timeline.makespan.si()).epsilon(rounding));
+          CHECK(p.step.simulated == (schedule != Schedule::gpipe && schedule != Schedule::one_f_one_b));
+          double terms = 0;
+          for (const Seconds term : p.step.terms) {
+            CHECK(term.si() >= 0);
+            terms += term.si();
+          }
+          CHECK(terms == doctest::Approx(p.step.time.si()));
+        }
+      }
     }
+  }
+
+  TEST_CASE("pairs hide the expert all-to-all, and two directions hold the parameters twice") {
+    TestJob t("qwen3-30b-a3b", "h100", "megatron-lm", 64, 4096, 512);  // 32 micro-batches: 28 pairs a rank
+    Layout l{.tp = 1, .ep = 8, .pp = 4, .dp = 16, .zero = 1};
+    const auto plain = predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention);
+    l.schedule = Schedule::dualpipe;
+    const auto two = predict(Scope<Plain>(), t.job, l, FlopConvention::full_attention);
+    const auto ep = static_cast<std::size_t>(Term::ep_comm);
+    REQUIRE(plain.step.terms[ep].si() > 0);
+    CHECK(two.step.terms[ep].si() < 0.6 * plain.step.terms[ep].si());
+    Bytes once, twice;
+    for (std::size_t i = 0; i < plain.ranks.size(); ++i) once += plain.ranks[i].count * plain.stages[i].parameters;
+    for (std::size_t i = 0; i < two.ranks.size(); ++i) twice += two.ranks[i].count * two.stages[i].parameters;
+    CHECK(twice.si() == doctest::Approx(2 * once.si()));
+    // deepseek-ai2024v3: PP + 1 micro-batches at most.
+    for (const StageRanks& r : two.ranks) CHECK(r.in_flight <= 5.5);
+  }
+
+  // qi2024zerobubble §6: ZB-V holds p micro-batches on every rank, as 1F1B does on its first; embedding and head share rank 0.
+  TEST_CASE("what ranks hold under ZB-V and GPipe") {
+    TestJob t("llama3-8b", "h100", "megatron-lm", 8, 4096, 64);
+    const Layout v{.pp = 4, .vpp = 2, .schedule = Schedule::zb_v, .dp = 2, .zero = 1};
+    const auto zb = predict(Scope<Plain>(), t.job, v, FlopConvention::full_attention);
+    for (const StageRanks& r : zb.ranks) CHECK(r.in_flight == doctest::Approx(4).epsilon(0.02));
+    CHECK(zb.stages.front().logits.si() > 0);
+    CHECK(zb.stages.back().logits.si() == 0);
+    // All logits of GPipe wait for their backward; one of 1F1B.
+    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}));
+    const double waiting = double((head.saved - head.at_once) / head.saved);
+    const auto gpipe = predict(Scope<Plain>(), t.job, {.pp = 4, .schedule = Schedule::gpipe, .dp = 2, .zero = 1}, FlopConvention::full_attention);
+    const auto one = predict(Scope<Plain>(), t.job, {.pp = 4, .dp = 2, .zero = 1}, FlopConvention::full_attention);
+    CHECK(gpipe.stages.back().logits.si() == doctest::Approx((1 + 31 * waiting) * one.stages.back().logits.si()));
   }
 
   TEST_CASE("context parallelism shares the attention pairs, windowed or chunked, and adds none") {

@@ -1,0 +1,58 @@
+#include <doctest/doctest.h>
+
+#include "model/serving/decode.hpp"
+#include "model/serving/kv_cache.hpp"
+#include "model/serving/traffic.hpp"
+#include "model/transformer/model_input.hpp"
+
+using namespace napkin;
+
+TEST_SUITE("serving") {
+  TEST_CASE("bytes that a token leaves in the cache") {
+    const Scope<Plain> s;
+    const auto token = [&](const char* model) { return kv_bytes_per_token(kv_layers(s, read_model(model)), 2 * byte).si(); };
+    CHECK(token("llama2-7b") == 512 * 1024);     // multi-head
+    CHECK(token("llama3-70b") == 320 * 1024);    // grouped
+    CHECK(token("falcon-7b") == 32 * 2 * 64 * 2);  // one key-value head
+    CHECK(token("deepseek-v3") == 61 * 576 * 2);   // latent
+  }
+
+  TEST_CASE("tensor parallelism splits heads, and copies what it cannot split") {
+    const Scope<Plain> s;
+    const auto rank = [&](const char* model, double tp) {
+      return kv_bytes_per_token_of_rank(kv_layers(s, read_model(model)), 2 * byte, Scalar(tp)).si();
+    };
+    CHECK(rank("llama3-70b", 8) == 40 * 1024);
+    CHECK(rank("llama3-70b", 16) == 40 * 1024);  // eight heads: two ranks keep the same
+    CHECK(rank("deepseek-v3", 8) == 61 * 576 * 2);
+  }
+
+  TEST_CASE("a window keeps its own length, and no more than there is") {
+    const std::vector<KvLayers<Plain>> layers{{4, 2048, 0}, {22, 2048, 1024}};
+    const auto at = [&](double tokens) { return kv_bytes_of_sequence(layers, 2 * byte, Scalar(tokens)).si(); };
+    CHECK(at(32768) == 2 * 2048.0 * (4 * 32768 + 22 * 1024));
+    CHECK(at(512) == 2 * 2048.0 * 26 * 512);
+    CHECK(at(1024) == doctest::Approx(kv_bytes_per_token(layers, 2 * byte).si() * 1024));
+  }
+
+  TEST_CASE("a decode step reads its weights until the batch is critical") {
+    const BytesPerSecond w = BytesPerSecond::si(3.35e12);
+    const FlopsPerSecond c = FlopsPerSecond::si(989e12);
+    const double b = critical_batch(c, w, 2 * byte).si();
+    const auto step = [&](double batch) { return decode_step(Bytes::si(140e9), Bytes{}, Scalar(70e9), Scalar(batch), Scalar(8), w, c); };
+    CHECK(step(1).time.si() == step(b * 0.99).time.si());
+    CHECK(step(b).weights.si() == doctest::Approx(step(b).math.si()));
+    CHECK(step(2 * b).time.si() == doctest::Approx(2 * step(1).time.si()));
+    CHECK(step(b).tokens_per_s.si() == doctest::Approx(8 * step(b).per_accelerator.si()));
+  }
+
+  TEST_CASE("speculation and queues at their ends") {
+    CHECK(tokens_per_verification(Scalar(0), Scalar(4)).si() == 1);
+    CHECK(tokens_per_verification(Scalar(1), Scalar(4)).si() == 5);
+    CHECK(tokens_per_verification(Scalar(0.8), Scalar(1)).si() == doctest::Approx(1.8));
+    CHECK(concurrency(PerSecond::si(20), 0.5 * second, Scalar(500), 25 * ms).si() == doctest::Approx(260));
+    CHECK(power_of_two_above(Scalar(0.3)).si() == 1);
+    CHECK(power_of_two_above(Scalar(8)).si() == 8);
+    CHECK(power_of_two_above(Scalar(8.01)).si() == 16);
+  }
+}
