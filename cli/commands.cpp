@@ -1,5 +1,7 @@
 #include "cli/commands.hpp"
 
+#include "cli/calibrate.hpp"
+
 namespace napkin::cli {
 
 void add_commands(CLI::App& app, Session& session) {
@@ -14,6 +16,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_network(app, session);
   add_shard(app, session);
   add_pipeline(app, session);
+  add_calibrate(app, session);
   add_kv(app, session);
   add_decode(app, session);
   add_prefill(app, session);
@@ -35,6 +38,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_hw(app, session);
   add_models(app, session);
   add_frameworks(app, session);
+  add_calibrate(app, session);
 }
 
 }  // namespace napkin::cli

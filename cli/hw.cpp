@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "hardware/constants.hpp"
 #include "hardware/hardware_input.hpp"
 #include "model/text.hpp"
 
@@ -17,57 +18,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int bad_input = 2;
 
-// Calls f(path, constant) for every constant of a machine; the path is that of the JSON output.
-template <class F>
-void for_each_constant(const Hardware& h, F f) {
-  const auto& a = h.accelerator;
-  const auto maybe = [&](const std::string& path, const auto& constant) {
-    if (constant) f(path, *constant);
-  };
-  for (std::size_t i = 0; i < number_format_count; ++i) maybe(fmt::format("/peak/{}", format_names[i]), a.peak[i]);
-  f("/memory/capacity", a.capacity);
-  f("/memory/bandwidth", a.memory_bandwidth);
-  f("/chip/units", a.units);
-  maybe("/chip/l2", a.l2);
-  maybe("/chip/clock", a.clock);
-  maybe("/chip/power", a.power);
-  maybe("/price/per_hour", a.price_per_hour);
-  f("/host/bandwidth", a.host_bandwidth);
-  f("/host/launch", a.launch);
-  for (std::size_t i = 0; i < number_format_count; ++i) {
-    if (!a.gemm.rate[i]) continue;
-    maybe(fmt::format("/kernels/gemm/sustained/{}", format_names[i]), a.gemm.rate[i]->sustained);
-    maybe(fmt::format("/kernels/gemm/burst/{}", format_names[i]), a.gemm.rate[i]->burst);
-  }
-  f("/kernels/gemm/floor", a.gemm.floor);
-  f("/kernels/gemm/wave", a.gemm.wave);
-  f("/kernels/gemm/split", a.gemm.split);
-  f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
-  for (const auto& [name, kernel] : a.attention) {
-    const auto at = "/kernels/attention/" + name;
-    for (const auto& [dim, rate] : kernel.by_head_dim) {
-      f(fmt::format("{}/forward/{}", at, dim), rate.forward);
-      f(fmt::format("{}/backward/{}", at, dim), rate.backward);
-    }
-    f(at + "/half_keys", kernel.half_keys);
-    f(at + "/half_keys_backward", kernel.half_keys_backward);
-    f(at + "/block", kernel.block);
-    f(at + "/sustained", kernel.sustained);
-    f(at + "/floor", kernel.floor);
-  }
-  f("/kernels/elementwise/memory_fraction", a.elementwise.memory_fraction);
-  f("/kernels/elementwise/floor", a.elementwise.floor);
-  for (std::size_t i = 0; i < traffic_count; ++i)
-    maybe(fmt::format("/kernels/elementwise/by_traffic/{}", traffic_names[i]), a.elementwise.by_traffic[i]);
-  for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
-    const auto& t = h.network.tiers[i];
-    const auto at = fmt::format("/network/tiers/{}/", i);
-    f(at + "bandwidth", t.bandwidth);
-    f(at + "efficiency", t.efficiency);
-    f(at + "latency", t.latency);
-    maybe(at + "oversubscription", t.oversubscription);
-    maybe(at + "nics", t.nics);
-  }
+// Whether a constant was obtained on this machine: measured or fitted, and not inherited by "extends".
+template <class Q>
+bool own(const Hardware& h, const Constant<Q>& c) {
+  if (!c.source || (c.source->kind != Evidence::fitted && c.source->kind != Evidence::measured)) return false;
+  const auto file = c.place.substr(0, c.place.find('#'));
+  return file.substr(file.find_last_of('/') + 1) == h.accelerator.name;
+}
+
+// What a machine's kernel constants rest on. Only timed kernels tell what a wave of tiles takes; whole training runs
+// tell no more than the rate.
+struct Knowledge {
+  std::string_view word, words;
+  bool kernels_timed = false;
+};
+Knowledge knowledge(const Hardware& h) {
+  const auto& gemm = h.accelerator.gemm;
+  if (own(h, gemm.wave)) return {"timed", "its kernels were timed", true};
+  for (const auto& rate : gemm.rate)
+    if (rate && rate->sustained && own(h, *rate->sustained))
+      return {"runs only", "never measured kernel by kernel; its matrix rate was fitted to whole training runs"};
+  return {"never", "never measured: its kernel constants are assumed, or another machine's"};
 }
 
 template <class Q>
@@ -84,6 +55,7 @@ Json to_json(const Hardware& h) {
            {"generation", h.accelerator.generation},
            {"aliases", h.aliases},
            {"origin", h.origin},
+           {"kernels_timed", knowledge(h).kernels_timed},
            {"network", {{"node_size", h.network.node_size}, {"tiers", Json::array()}}}};
   for (const auto& t : h.network.tiers) {
     Json tier{{"name", t.name}, {"topology", to_string(t.topology)}};
@@ -97,7 +69,11 @@ Json to_json(const Hardware& h) {
     }
     out["network"]["tiers"].push_back(std::move(tier));
   }
-  for_each_constant(h, [&](const std::string& path, const auto& c) { out[Json::json_pointer(path)] = to_json(c); });
+  for_each_constant(h, [&](const std::string& path, const auto& c) {
+    Json* at = &out;
+    for (const auto& key : path_keys(path)) at = at->is_array() ? &(*at)[std::stoul(key)] : &(*at)[key];
+    *at = to_json(c);
+  });
   auto& gemm = out["kernels"]["gemm"];
   gemm["tiles"] = h.accelerator.gemm.tiles;
   gemm["k_step"] = h.accelerator.gemm.k_step;
@@ -134,14 +110,6 @@ const Tier* network_tier(const Network& n) {
   return nullptr;
 }
 
-// How the GEMM rate, which decides most of a step, was obtained.
-std::string_view evidence(const Accelerator& a) {
-  for (const auto f : {Format::bf16, Format::fp16})
-    if (const auto& rate = a.gemm.rate[static_cast<std::size_t>(f)]; rate && rate->sustained)
-      return to_string(rate->sustained->source->kind);
-  return to_string(a.gemm.floor.source->kind);
-}
-
 void list(OutputFormat output) {
   if (output == OutputFormat::json) {
     Json out{{"hardware", Json::array()}};
@@ -150,12 +118,12 @@ void list(OutputFormat output) {
   }
   Table table{.title = {},
               .columns = {{"name", false}, {"bf16"}, {"fp8"}, {"fp4"}, {"memory"}, {"bandwidth"}, {"scale-up"},
-                          {"each"}, {"network"}, {"rate", false}, {"title", false}},
+                          {"each"}, {"network"}, {"timed", false}, {"title", false}},
               .rows = {},
               .notes = {"Peaks in TFLOP/s, dense. Memory as the driver reports it. Scale-up: accelerators of the innermost "
                         "tier, and bandwidth of",
-                        "each in one direction; network: the same of the network interfaces. Rate: how the GEMM rate was "
-                        "obtained.",
+                        "each in one direction; network: the same of the network interfaces. Timed: kernel constants "
+                        "come from timed kernels, from whole training runs only, or were never measured.",
                         "napkin hw show NAME prints the file with every source."}};
   for (const auto& name : catalog_names()) {
     const auto h = read_hardware(hardware_document(name));
@@ -165,14 +133,15 @@ void list(OutputFormat output) {
     table.rows.push_back({a.name, peak(a, Format::bf16), peak(a, Format::fp8), peak(a, Format::fp4),
                           format_gib(a.capacity.value), format(a.memory_bandwidth.value), extent(inner),
                           inner.nics ? std::string() : format(inner.bandwidth.value), network ? format(network->bandwidth.value) : std::string(),
-                          std::string(evidence(a)), a.title});
+                          std::string(knowledge(h).word), a.title});
   }
   print(render(table, output));
 }
 
 void show(const std::string& name, OutputFormat output) {
-  if (output == OutputFormat::table) return print(hardware_text(name));
   const auto h = read_hardware(name);
+  if (const auto known = knowledge(h); !known.kernels_timed) note(fmt::format("{}: {}", h.accelerator.name, known.words));
+  if (output == OutputFormat::table) return print(hardware_text(name));
   print(output == OutputFormat::json ? to_json(h).dump(2) + '\n' : render(constants_table(h), output));
 }
 

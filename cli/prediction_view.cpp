@@ -93,6 +93,8 @@ Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat outp
   bytes("activations", &StageMemory<Plain>::activations);
   bytes("logits and loss", &StageMemory<Plain>::logits);
   bytes("transient", &StageMemory<Plain>::transient);
+  bytes("workspaces, buffers", &StageMemory<Plain>::buffers);
+  row("peak at", [&](std::size_t i) { return std::string(to_string(p.stages[i].peak)); });
   bytes("allocated", &StageMemory<Plain>::allocated);
   bytes("fragmentation", &StageMemory<Plain>::fragmentation);
   bytes("reserved", &StageMemory<Plain>::reserved);
@@ -129,6 +131,9 @@ nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity) 
           {"activations_bytes", m.activations.si()},
           {"logits_bytes", m.logits.si()},
           {"transient_bytes", m.transient.si()},
+          {"buffers_bytes", m.buffers.si()},
+          {"peak_at", to_string(m.peak)},
+          {"standing_bytes", m.standing.si()},
           {"fragmentation_bytes", m.fragmentation.si()},
           {"overhead_bytes", m.overhead.si()}};
 }

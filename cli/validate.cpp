@@ -5,8 +5,12 @@
 
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
+#include "cli/pipeline_trace.hpp"
+#include "cli/run_flags.hpp"
+#include "cli/validation_record.hpp"
 #include "cli/validation_view.hpp"
-#include "model/validation/replay_input.hpp"
+#include "model/validation/embedded_runs.hpp"
+#include "model/validation/log_input.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -15,6 +19,9 @@ using namespace validation;
 
 struct Options {
   std::vector<std::string> files;
+  std::string log, record;
+  JobFlags job;
+  LayoutFlags layout;
   std::size_t worst = 10;
   double tolerance = 0;
   unsigned threads = 0;
@@ -30,32 +37,51 @@ std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned 
   return rows;
 }
 
-std::string report(const std::vector<Replay>& rows, const Summary& s, const Options& o) {
-  std::vector<Table> tables{worst_table(rows, o.worst), worst_memory_table(rows, o.worst), metric_table(s),
-                            class_table("By framework, hardware and precision", "class", s.by_class)};
-  if (s.by_source.size() > 1) tables.push_back(class_table("By source", "source", s.by_source));
-  tables.push_back(residual_table(s));
-  tables.push_back(fit_table(s));
-  tables.push_back(group_table(s, o.worst));
-  tables.push_back(refused_table(s));
-  std::string text;
-  for (const Table& t : tables)
-    if (!t.rows.empty()) text += (text.empty() ? "" : "\n") + render(t, o.format);
-  return text;
-}
-
-void run(const Options& o, Session& session) {
+// What there is to replay: the log as a record, the files, or what is compiled in.
+std::vector<SourceText> sources_of(const Options& o) {
   std::vector<SourceText> sources;
+  if (!o.log.empty()) {
+    const LogRun run = read_log(read_text(o.log), o.log);
+    const std::string record = record_of_log(run, o.log, o.job, o.layout);
+    if (!o.record.empty()) write_file(o.record, record + "\n");
+    for (const std::string& missing : run.notes) note(o.log + ": " + missing);
+    sources.push_back({record, o.log, 1});
+  }
   for (const std::string& file : o.files) {
     auto more = read_sources(file);
     std::move(more.begin(), more.end(), std::back_inserter(sources));
   }
-  const std::vector<Replay> rows = replay_all(sources, o.threads);
-  const Summary s = summarise(rows);
-  if (o.format == OutputFormat::json) print(validation_json(rows, s).dump(2) + "\n");
-  else if (o.format == OutputFormat::csv) print(render(row_table(rows), o.format));
-  else print(report(rows, s, o));
+  return o.log.empty() && o.files.empty() ? embedded_sources() : sources;
+}
 
+std::string heading(const Options& o, const Summary& s) {
+  std::string text = "# Predicted against measured\n\n`napkin validate";
+  for (const std::string& file : o.files) text += " " + file.substr(file.rfind('/') + 1);
+  text += fmt::format(" --format md` over {} records. An error is predicted / measured − 1; median and nine-in-ten are of its "
+                      "magnitude, by linear interpolation; bias is its signed median. One set of constants serves a machine and a "
+                      "framework; no constant belongs to a row. Rows that cannot be predicted are refused and counted below.\n\n",
+                      s.rows);
+  return text;
+}
+
+void run(const Options& o, Session& session) {
+  if (!o.record.empty() && o.log.empty()) throw InputError("--record: writes the record made from a log; give --log FILE too");
+  if (o.log.empty() && given(o.job, o.layout))
+    throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
+  const std::vector<SourceText> sources = sources_of(o);
+  const std::vector<Replay> rows = replay_all(sources, o.threads);
+  if (!o.log.empty() && !rows[0].refused.empty())
+    throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
+  const Summary s = summarise(rows);
+  switch (o.format) {
+    case OutputFormat::json: print(validation_json(rows, s).dump(2) + "\n"); break;
+    case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
+    case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
+    case OutputFormat::table:
+      print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
+                                                                                    : validation_report(rows, s, o.worst, o.format));
+  }
+  if (rows.empty()) note("no records: the files are empty");
   const ErrorSummary& time = s.all.metrics[static_cast<std::size_t>(Metric::step_time)];
   if (o.tolerance > 0 && 100 * time.median_abs > o.tolerance) {
     session.exit_code = 1;
@@ -68,19 +94,29 @@ void run(const Options& o, Session& session) {
 void add_validate(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("validate", "Predicted against measured: errors, bias, verdicts, regret");
   auto o = std::make_shared<Options>();
-  command->add_option("runs", o->files, "Run records with a `measured` member (JSON lines, or one JSON document)")
-      ->type_name("RUNS.jsonl...")
-      ->required();
+  command
+      ->add_option("records", o->files,
+                   "Run records with a `measured` member, kernel, collective and layer records (JSON lines, or one JSON "
+                   "document). None: what is compiled in, our own measurements and published tables")
+      ->type_name("RUNS.jsonl...");
+  command
+      ->add_option("--log", o->log, "Make the record from a training log (Megatron-LM, TorchTitan, nanotron, DeepSpeed, MaxText)")
+      ->type_name("FILE");
+  command->add_option("--record", o->record, "With --log: also write the record, to predict or validate again")->type_name("FILE");
   command->add_option("--worst", o->worst, "Rows shown of each worst-first list (default 10)")->check(CLI::Range(1, 100'000));
   command
       ->add_option("--tolerance", o->tolerance, "Exit with 1 when the median |error| of the step time is above this, in per cent")
       ->type_name("PCT")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--threads", o->threads, "Threads (default: one per core)")->check(CLI::Range(1U, 4096U));
+  add_job_options(*command, o->job);
+  add_layout_options(*command, o->layout);
   add_format(*command, o->format);
-  command->footer("Examples:\n"
-                  "  napkin validate examples/runs/measured.jsonl\n"
-                  "  napkin validate examples/runs/measured.jsonl --format json --tolerance 15");
+  command->footer("The options of a job and a layout say what a log does not.\n\n"
+                  "Examples:\n"
+                  "  napkin validate --worst 3\n"
+                  "  napkin validate examples/runs/measured.jsonl --format json --tolerance 25\n"
+                  "  napkin validate --log examples/logs/torchtitan.log --hw h100 --gpus 8");
   command->callback([o, &session] { run(*o, session); });
 }
 

@@ -30,6 +30,7 @@ void put_metrics(Json& j, const ClassSummary& c, bool all) {
 Json class_json(const ClassSummary& c) {
   Json j{{"rows", c.rows}, {"refused", c.refused}};
   put_metrics(j, c, false);
+  if (c.per_doubling) j["step_time_pct_per_doubling"] = 100 * *c.per_doubling;
   for (const TermScale& t : c.explained)
     j["residual"].push_back({{"term", term_names[static_cast<std::size_t>(t.term)]},
                              {"scale", t.scale},
@@ -72,6 +73,13 @@ Json row_json(const Replay& r) {
   for (const double b : r.predicted_by_rank) j["predicted"]["allocated_by_rank_bytes"].push_back(b);
   j["error_pct"] = figures_json(r.error, 100, false);
   for (const double e : r.error_by_rank) j["error_pct"]["allocated_by_rank"].push_back(100 * e);
+  for (const PartTime& part : r.parts) {
+    const std::string key = part.what.empty() ? "time" : part.what;
+    j["measured"][key + "_s"] = part.measured;
+    j["predicted"][key + "_s"] = part.predicted;
+    j["error_pct"][key] = 100 * part.error();
+  }
+  if (r.run.kind != "run") return j;
   j["verdict"] = Json::object();
   if (r.refused.empty()) {
     j["verdict"]["predicted"] = to_string(r.verdict);
@@ -117,12 +125,10 @@ Json validation_json(const std::vector<Replay>& rows, const Summary& s) {
   t["refused"] = {{"n", s.refused}, {"reasons", Json::object()}};
   for (const auto& [reason, n] : s.reasons) t["refused"]["reasons"][reason] = n;
   put_metrics(t, s.all, true);
-  t["by_framework"] = classes_json(s.by_framework);
-  t["by_hardware"] = classes_json(s.by_hardware);
-  t["by_precision"] = classes_json(s.by_precision);
-  t["by_source"] = classes_json(s.by_source);
-  t["by_class"] = classes_json(s.by_class);
-  t["by_kind"] = classes_json(s.by_kind);
+  for (std::size_t i = 0; i < dimensions().size(); ++i)
+    t["by_" + std::string(dimensions()[i].name)] = classes_json(s.by[i]);
+  t["by_kind"] = Json::object();
+  for (const auto& [kind, e] : s.by_kind) t["by_kind"][kind] = errors_json(e);
   t["fit"] = fit_json(s.fit);
   t["groups"] = Json::array();
   for (const GroupSummary& g : s.groups) t["groups"].push_back(group_json(g));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cli/cells.hpp"
 #include "model/text.hpp"
@@ -64,7 +65,7 @@ Table metric_table(const Summary& s) {
 Table class_table(const std::string& title, const std::string& column, const std::map<std::string, ClassSummary>& classes) {
   Table t;
   t.title = title;
-  t.columns = {{column, false}, {"rows"}, {"refused"}, {"timed"}, {"median"}, {"p90"}, {"bias"}, {"memory", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
+  t.columns = {{column, false}, {"rows"}, {"refused"}, {"timed"}, {"median"}, {"p90"}, {"bias"}, {"per doubling"}, {"memory", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
   std::vector<const std::pair<const std::string, ClassSummary>*> order;
   for (const auto& entry : classes) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->second.rows > b->second.rows; });
@@ -72,6 +73,7 @@ Table class_table(const std::string& title, const std::string& column, const std
     const ClassSummary& c = entry->second;
     std::vector<std::string> cells{entry->first.empty() ? "(not named)" : entry->first, whole(c.rows), whole(c.refused)};
     append(cells, of(c, Metric::step_time));
+    cells.push_back(c.per_doubling ? fmt::format("{:+.1f}", 100 * *c.per_doubling) : std::string());
     const Metric memory = memory_metric(c);
     if (of(c, memory).n > 0) {
       cells.emplace_back(metric_names[static_cast<std::size_t>(memory)]);
@@ -79,6 +81,19 @@ Table class_table(const std::string& title, const std::string& column, const std
     }
     t.rows.push_back(std::move(cells));
   }
+  return t;
+}
+
+Table kind_table(const Summary& s) {
+  Table t;
+  t.title = "By kind of record (runs by their step, everything else by its own time)";
+  t.columns = {{"kind", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
+  for (const auto& [kind, e] : s.by_kind) {
+    std::vector<std::string> cells{kind};
+    append(cells, e);
+    t.rows.push_back(std::move(cells));
+  }
+  if (s.by_kind.size() == 1 && s.by_kind.begin()->first == "run") t.rows.clear();
   return t;
 }
 
@@ -165,7 +180,7 @@ Table residual_table(const Summary& s) {
   t.title = "What would explain the residual: one term of the step scaled by one constant, per class";
   t.columns = {{"class", false}, {"timed"}, {"median now"}, {"term", false}, {"scaled by"}, {"median then"}, {"next best", false}};
   std::vector<const std::pair<const std::string, ClassSummary>*> order;
-  for (const auto& entry : s.by_class)
+  for (const auto& entry : by(s, "class"))
     if (!entry.second.explained.empty()) order.push_back(&entry);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return of(a->second, Metric::step_time).median_abs > of(b->second, Metric::step_time).median_abs;
@@ -193,6 +208,81 @@ Table refused_table(const Summary& s) {
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (const auto& [n, reason] : order) t.rows.push_back({whole(n), reason});
   return t;
+}
+
+Table comparison_table(const Replay& r) {
+  Table t;
+  t.title = r.run.id + ": " + class_of(r.run) + ", " + r.layout;
+  t.columns = {{"figure", false}, {"measured"}, {"predicted"}, {"error"}, {"", false}};
+  const auto text = [](Metric m, double v) {
+    switch (m) {
+      case Metric::allocated:
+      case Metric::reserved:
+      case Metric::static_states: return format_gib(Bytes::si(v));
+      case Metric::tokens_per_s_per_gpu:
+      case Metric::tflops_per_gpu: return fmt::format("{:.1f}", v);
+      case Metric::mfu: return percent(v);
+      default: return format(Seconds::si(v));
+    }
+  };
+  for (std::size_t i = 0; i < metric_count; ++i) {
+    if (!r.measured.figures[i]) continue;
+    t.rows.push_back({std::string(metric_names[i]), text(static_cast<Metric>(i), *r.measured.figures[i]),
+                      text(static_cast<Metric>(i), *r.predicted[i]), r.error[i] ? signed_percent(*r.error[i]) : "",
+                      r.measured.derived[i] ? "derived" : r.error[i] ? "" : "no convention given: not compared"});
+  }
+  t.notes.push_back(fmt::format("predicted to use {} of the device's memory: {}", percent(r.usage), to_string(r.verdict)));
+  return t;
+}
+
+Table constant_table(const std::vector<ConstantCount>& counts) {
+  Table t;
+  t.title = "Constants: how many, and how obtained";
+  t.columns = {{"file", false}, {"of", false}, {"rows"}, {"datasheet"}, {"measured"}, {"fitted"}, {"assumed"}};
+  std::map<Evidence, std::size_t> sum;
+  for (const ConstantCount& c : counts) {
+    std::vector<std::string> cells{c.file, c.machine ? "machine" : "framework", whole(c.rows)};
+    for (const Evidence e : {Evidence::datasheet, Evidence::measured, Evidence::fitted, Evidence::assumed}) {
+      const auto at = c.by_kind.find(e);
+      const std::size_t n = at == c.by_kind.end() ? 0 : at->second;
+      sum[e] += c.machine ? 0 : n;
+      cells.push_back(whole(n));
+    }
+    t.rows.push_back(std::move(cells));
+  }
+  t.notes.push_back(fmt::format("framework profiles state {} fitted, {} measured, {} assumed and {} documented constants; "
+                                "a machine's are fitted to kernels and collectives, not to runs",
+                                sum[Evidence::fitted], sum[Evidence::measured], sum[Evidence::assumed], sum[Evidence::datasheet]));
+  return t;
+}
+
+std::string validation_report(const std::vector<Replay>& rows, const Summary& s, std::size_t shown, OutputFormat format) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> breakdowns{{
+      {"source", "By source"}, {"family", "By family of model"}, {"task", "By task"}, {"cluster_state", "By state of the cluster"}}};
+  const bool md = format == OutputFormat::md;
+  std::vector<Table> tables;
+  // For a reader, what to expect; at a terminal, the worst first.
+  if (md) tables.push_back(class_table("By framework", "framework", by(s, "framework")));
+  tables.push_back(worst_table(rows, shown));
+  tables.push_back(worst_memory_table(rows, shown));
+  tables.push_back(metric_table(s));
+  tables.push_back(class_table("By framework, hardware and precision", "class", by(s, "class")));
+  for (const auto& [dimension, title] : breakdowns)
+    if (by(s, dimension).size() > 1) tables.push_back(class_table(title, dimension, by(s, dimension)));
+  tables.push_back(kind_table(s));
+  tables.push_back(residual_table(s));
+  tables.push_back(fit_table(s));
+  tables.push_back(group_table(s, shown));
+  tables.push_back(refused_table(s));
+  tables.push_back(constant_table(constants_of(rows)));
+  std::string text;
+  for (Table& t : tables) {
+    if (t.rows.empty()) continue;
+    if (!text.empty()) text += '\n';
+    if (md) text += "## " + std::exchange(t.title, {}) + "\n\n";
+    text += render(t, format);
+  }
+  return text;
 }
 
 Table row_table(const std::vector<Replay>& rows) {

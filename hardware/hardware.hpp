@@ -52,10 +52,12 @@ struct AttentionConstants {
 };
 
 // What a memory-bound kernel does; how much of the bandwidth it reaches depends on it.
-enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer };
-inline constexpr std::size_t traffic_count = 6;
+// `optimizer_16bit`: an update whose moments are 16-bit; its loads are half as wide.
+enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer, optimizer_16bit };
+inline constexpr std::size_t traffic_count = 7;
 inline constexpr std::array<std::string_view, traffic_count> traffic_names{"stream",  "activation", "norm",
-                                                                           "softmax", "cast",       "optimizer"};
+                                                                           "softmax", "cast",       "optimizer",
+                                                                           "optimizer_16bit"};
 
 // Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.cpp
 struct ElementwiseConstants {

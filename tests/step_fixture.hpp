@@ -29,7 +29,9 @@ struct TestJob {
            .precision = *precision_named("bf16"),
            .gpus = gpus,
            .sequence = sequence,
-           .batch = batch};
+           .batch = batch,
+           .adapters = {},
+           .measured = {}};
   }
   TestJob(const std::string& m, const std::string& hw, const std::string& framework, std::int64_t gpus,
           std::int64_t sequence, std::int64_t batch, int year = 0)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "calibrate/fit/kernel_fit.hpp"
+#include "calibrate/samples/samples.hpp"
 #include "hardware/hardware_input.hpp"
 
 using namespace napkin;
@@ -62,7 +63,7 @@ void fit_device(const std::string& folder, const Device& d) {
 
 void fit_own(const std::string& folder) {
   auto a = read_hardware("h200-sxm").accelerator;
-  const auto all = read_kernel_lines(folder + "/kernels-h200.jsonl");
+  const auto all = read_samples({folder + "/kernels-h200.jsonl"}).kernels;
   std::printf("kernels-h200 (eager, events, sustained)\n");
   const auto group = [&](const std::string& name, double above) {
     return keep(all, [&](const KernelSample& s) { return s.group == name && s.seconds > above; });
@@ -70,7 +71,7 @@ void fit_own(const std::string& folder) {
   print("memory stream", fit_memory(a, group("memory stream", 25e-6), {}));
   for (const auto name : {"activation", "norm", "softmax", "cast", "optimizer"})
     print("memory " + std::string(name), fit_memory(a, group("memory " + std::string(name), 40e-6), {}));
-  for (const auto name : {"gemm bf16", "gemm fp8_e4m3"})
+  for (const auto name : {"gemm bf16", "gemm fp8"})
     print(name, fit_gemm_rate(a, group(name, 100e-6), {.regime = Regime::sustained}));
   for (const auto name : {"cudnn", "fa2"}) {
     a.attention[name].sustained.value = 1;

@@ -13,6 +13,7 @@ struct Slot {
   std::function<void(Accelerator&, double)> set;
 };
 
+constexpr double slowest_host = 1e9;  // B/s
 constexpr double shortest = 1e-9, longest_floor = 50e-6, longest_wave = 20e-6;
 
 Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<KernelSample>& samples,
@@ -46,7 +47,9 @@ Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<Kernel
 
 Slot gemm_rate(Format format, Regime regime) {
   const auto i = static_cast<std::size_t>(format);
-  return {{"rate", 0.7, 0.05, 1}, [i, regime](Accelerator& a, double v) {
+  const auto leaf = "/kernels/gemm/" + std::string(regime == Regime::burst ? "burst/" : "sustained/") +
+                    std::string(format_names[i]);
+  return {{"rate", 0.7, 0.05, 1, leaf}, [i, regime](Accelerator& a, double v) {
             if (!a.gemm.rate[i]) a.gemm.rate[i].emplace();
             auto& rate = regime == Regime::burst ? a.gemm.rate[i]->burst : a.gemm.rate[i]->sustained;
             if (!rate) rate.emplace();
@@ -64,23 +67,23 @@ const KernelSample& first_of(const std::vector<KernelSample>& samples) {
 Fit fit_gemm(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   return run(a,
              {gemm_rate(first_of(samples).format, options.regime),
-              {{"memory_fraction", 0.8, 0.2, 1}, [](Accelerator& x, double v) { x.gemm.memory_fraction.value = v; }},
-              {{"floor", 2.5e-6, shortest, longest_floor},
+              {{"memory_fraction", 0.8, 0.2, 1, "/kernels/gemm/memory_fraction"}, [](Accelerator& x, double v) { x.gemm.memory_fraction.value = v; }},
+              {{"floor", 2.5e-6, shortest, longest_floor, "/kernels/gemm/floor"},
                [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }},
-              {{"wave", 0.3e-6, shortest, longest_wave},
+              {{"wave", 0.3e-6, shortest, longest_wave, "/kernels/gemm/wave"},
                [](Accelerator& x, double v) { x.gemm.wave.value = Seconds::si(v); }},
-              {{"split", 1.5e-6, shortest, longest_wave},
+              {{"split", 1.5e-6, shortest, longest_wave, "/kernels/gemm/split"},
                [](Accelerator& x, double v) { x.gemm.split.value = Seconds::si(v); }}},
              samples, options);
 }
 
 Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   Accelerator copy = a;  // the call's own time must not stay in the floor
-  auto fit = run(copy,
-                 {gemm_rate(first_of(samples).format, options.regime),
-                  {{"call", 5e-6, shortest, longest_floor},
-                   [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }}},
-                 samples, options);
+  std::vector<Slot> slots{gemm_rate(first_of(samples).format, options.regime)};
+  if (options.own_call)
+    slots.push_back({{"call", 5e-6, shortest, longest_floor},
+                     [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }});
+  auto fit = run(copy, slots, samples, options);
   gemm_rate(first_of(samples).format, options.regime).set(a, fit.value("rate"));
   return fit;
 }
@@ -89,31 +92,45 @@ Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, cons
   const auto& first = first_of(samples);
   const auto name = first.kernel;
   const bool backward = first.pass == Pass::backward;
+  const auto at = "/kernels/attention/" + name + "/";
   std::set<int> dims;
   for (const auto& s : samples) dims.insert(static_cast<int>(s.attention.head_dim.si()));
   std::vector<Slot> slots;
   for (const int d : dims) {
     Slot& slot = slots.emplace_back();
-    slot.parameter = {.name = "rate " + std::to_string(d), .start = 0.4, .low = 0.02, .high = 1};
+    slot.parameter = {.name = "rate " + std::to_string(d), .start = 0.4, .low = 0.02, .high = 1,
+                      .leaf = at + (backward ? "backward/" : "forward/") + std::to_string(d)};
     slot.set = [name, d, backward](Accelerator& x, double v) {
       auto& rate = x.attention[name].by_head_dim[d];
       (backward ? rate.backward : rate.forward).value = v;
     };
   }
-  slots.push_back({{"half_keys", 100, 1, 5000}, [name, backward](Accelerator& x, double v) {
+  slots.push_back({{"half_keys", 100, 1, 5000, at + (backward ? "half_keys_backward" : "half_keys")}, [name, backward](Accelerator& x, double v) {
                      auto& c = x.attention[name];
                      (backward ? c.half_keys_backward : c.half_keys).value = v;
                    }});
   if (!backward)
-    slots.push_back({{"floor", 5e-6, shortest, longest_floor}, [name](Accelerator& x, double v) {
+    slots.push_back({{"floor", 5e-6, shortest, longest_floor, at + "floor"}, [name](Accelerator& x, double v) {
                        x.attention[name].floor.value = Seconds::si(v);
                      }});
   return run(a, slots, samples, options);
 }
 
+Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& samples) {
+  const auto name = first_of(samples).kernel;
+  return run(a,
+             {{{"sustained", 0.9, 0.2, 1, "/kernels/attention/" + name + "/sustained"},
+               [name](Accelerator& x, double v) { x.attention[name].sustained.value = v; }}},
+             samples, {.regime = Regime::sustained, .held_out = 0});
+}
+
 Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   const auto traffic = first_of(samples).traffic;
-  std::vector<Slot> slots{{{"memory_fraction", 0.8, 0.02, 1}, [traffic](Accelerator& x, double v) {
+  const std::string at = "/kernels/elementwise/";
+  const auto leaf = traffic == Traffic::stream
+                        ? at + "memory_fraction"
+                        : at + "by_traffic/" + std::string(traffic_names[static_cast<std::size_t>(traffic)]);
+  std::vector<Slot> slots{{{"memory_fraction", 0.8, 0.02, 1, leaf}, [traffic](Accelerator& x, double v) {
                              auto& fraction = x.elementwise.by_traffic[static_cast<std::size_t>(traffic)];
                              if (traffic == Traffic::stream) {
                                x.elementwise.memory_fraction.value = v;
@@ -123,15 +140,17 @@ Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const O
                              }
                            }}};
   if (traffic == Traffic::stream)
-    slots.push_back({{"floor", 3e-6, shortest, longest_floor},
+    slots.push_back({{"floor", 3e-6, shortest, longest_floor, at + "floor"},
                      [](Accelerator& x, double v) { x.elementwise.floor.value = Seconds::si(v); }});
   return run(a, slots, samples, options);
 }
 
-Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime) {
-  std::vector<double> errors;
-  for (const auto& s : samples) errors.push_back(predict(a, s, regime) / s.seconds - 1);
-  return residual_of(std::move(errors));
+Fit fit_host(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  const double nominal = a.host_bandwidth.value.si();
+  return run(a,
+             {{{"bandwidth", 0.8 * nominal, slowest_host, nominal, "/host/bandwidth"},
+               [](Accelerator& x, double v) { x.host_bandwidth.value = Bytes::si(v) / second; }}},
+             samples, options);
 }
 
 }  // namespace napkin::fit

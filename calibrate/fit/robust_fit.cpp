@@ -138,7 +138,7 @@ Fit robust_fit(const std::vector<Parameter>& parameters, const Model& model, con
   for (std::size_t c = 0; c < parameters.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
     fit.parameters.push_back({parameters[c].name, values[c], values[c] * std::sqrt(std::max(0.0, covariance(i, i))),
-                              problem.held(logs, c)});
+                              problem.held(logs, c), parameters[c].leaf});
   }
   std::vector<double> fitted, held;
   for (std::size_t i = 0; i < measured.size(); ++i)
@@ -152,30 +152,6 @@ double Fit::value(const std::string& name) const {
   for (const auto& p : parameters)
     if (p.name == name) return p.value;
   throw std::invalid_argument("no fitted constant is named " + name);
-}
-
-double percentile(std::vector<double> values, double fraction) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = fraction * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
-Residual residual_of(std::vector<double> relative_errors) {
-  Residual out{.n = relative_errors.size(), .bias = percentile(relative_errors, 0.5)};
-  for (double& e : relative_errors) e = std::abs(e);
-  out.median = percentile(relative_errors, 0.5);
-  out.p90 = percentile(std::move(relative_errors), 0.9);
-  return out;
-}
-
-bool is_held_out(const std::string& shape, double share) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : shape) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  hash ^= hash >> 29;  // the low bits of FNV are weak: fold before taking a share
-  return static_cast<double>(hash % 10000) < share * 10000;
 }
 
 }  // namespace napkin::fit

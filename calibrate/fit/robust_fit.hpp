@@ -1,10 +1,11 @@
 // Robust non-linear least squares with physical bounds: what every fitted constant comes from.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "calibrate/samples/residual.hpp"
 
 namespace napkin::fit {
 
@@ -12,6 +13,7 @@ namespace napkin::fit {
 struct Parameter {
   std::string name;
   double start = 1, low = 1e-300, high = 1e300;
+  std::string leaf{};  // where a hardware file holds it ("/kernels/gemm/wave"); empty = of these samples only
 };
 
 struct Estimate {
@@ -19,12 +21,7 @@ struct Estimate {
   double value = 0;
   double standard_error = 0;  // of the value; 0 when the bound holds it
   bool at_bound = false;
-};
-
-// Size of |predicted/measured − 1| over a set of samples.
-struct Residual {
-  std::size_t n = 0;
-  double median = 0, p90 = 0, bias = 0;  // bias: median signed error
+  std::string leaf{};  // of the parameter
 };
 
 struct Fit {
@@ -42,12 +39,5 @@ using Model = std::function<double(const std::vector<double>& values, std::size_
 [[nodiscard]] Fit robust_fit(const std::vector<Parameter>& parameters, const Model& model,
                              const std::vector<double>& measured, const std::vector<bool>& held_out,
                              double huber = 0.05);
-
-// Percentiles by linear interpolation.
-[[nodiscard]] Residual residual_of(std::vector<double> relative_errors);
-[[nodiscard]] double percentile(std::vector<double> values, double fraction);
-
-// Whether a shape belongs to the held-out share: FNV-1a of its text, so that the split is the same everywhere.
-[[nodiscard]] bool is_held_out(const std::string& shape, double share);
 
 }  // namespace napkin::fit

@@ -21,6 +21,12 @@ struct BytePolicy {
   Constant<Scalar> moments;       // both Adam moments together
   Constant<Scalar> compute_copy;  // a low-precision copy made for compute (autocast, FSDP mixed precision)
   Constant<Scalar> bucket;        // gradient communication buckets (DDP)
+  // Gradients in compute precision that live beside the main buffer while the backward pass runs; under ZeRO only (the
+  // buckets of DDP are this copy).
+  Constant<Scalar> working_gradient;
+  // Whole copies of the parameters alive while ZeRO 1–2 gathers them after the optimizer step; 0 = gathered in place.
+  Constant<Scalar> gather_copies;
+  bool gradients_stand = true;    // false: zero_grad frees them, and they exist only once a backward pass has made them
 };
 
 // How the gradient is reduced and the states sharded over data parallelism.
@@ -32,6 +38,10 @@ struct DataParallel {
   bool overlap_gradient = true;           // reduce during the last micro-batch's backward
   bool overlap_gather = true;             // gather parameters during the first micro-batch's forward
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
+  // ZeRO 0 reduces its buckets during the last backward pass; ZeRO-1 all-reduces the whole main gradients after it.
+  bool whole_reduction = false;
+  bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
+                                          // reduced buffer, by kernels of the compute stream
 };
 
 // Which tensors the backward pass keeps (korthikanti2022 §4.1 counts the same list for the 2022 kernels).
@@ -41,14 +51,19 @@ struct SavedTensors {
   bool gate_activation = false;        // gated FFN keeps act(gate) beside gate and up (eager: silu(g), g, u, product)
   bool attention_output_copy = false;  // attention output is copied before the projection (layout change)
   bool rotary_copy = false;            // queries and keys are kept before and after the rotation
+  Constant<Scalar> autocast;           // further bytes kept per token, hidden unit and layer where autocast keeps the
+                                       // residual stream in fp32
   Constant<Scalar> norm_statistics;    // fp32 words kept per token and norm (mean, rstd)
-  Constant<Scalar> logits;             // bytes kept per logit at the loss (bf16 + fp32 + softmax ...)
-  Constant<Scalar> logits_waiting;     // of those, between the loss and its backward, when a schedule puts others between
+  Constant<Scalar> logits;             // bytes alive per logit at the loss (bf16 + fp32 + softmax ...)
+  Constant<Scalar> logits_kept;        // of them, bytes that wait for the backward pass of their micro-batch
+  Constant<Scalar> pipeline_outputs;   // bytes per logit that the last stage keeps of every micro-batch until the step ends
 };
 
 // Passes over memory of the element-wise chains, relative to the fused minimum (each tensor read or written once).
 struct ElementwisePolicy {
   Constant<Scalar> traffic;       // multiplies the fused minimum of norms, activations, residuals, rope
+  Constant<Scalar> rope, gate;    // multiply the fused minimum of a rotation and of a gated activation once more
+  Constant<Scalar> kernels;       // kernels that one such chain is launched as
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
 
@@ -81,13 +96,30 @@ inline constexpr std::array<std::string_view, 3> context_exchange_names{"ring", 
 struct HostCosts {
   Constant<Seconds> step;             // fixed per step: data, logging, optimizer host work
   Constant<Scalar> launch;            // multiplies the accelerator's launch time: 1 eager, ~0 with graphs
+  // What the host needs for one layer's forward and backward pass under tensor parallelism, however small the kernels, up
+  // to a node's width of it.
+  Constant<Seconds> tp_forward, tp_backward;
+  // More of it: for each node that a TP group spans beyond the first, and, on a cluster whose intra-node all-reduce was
+  // measured below `slow_below`, for each rank of the group.
+  Constant<Seconds> tp_node, slow_hop;
+  Constant<BytesPerSecond> slow_below;
+  Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
 };
 
 struct MemoryOverheads {
   Constant<Bytes> context;            // device context and library workspaces, per process
   Constant<Bytes> communicator;       // buffers of one communicator
+  Constant<Bytes> workspace;          // matrix library workspaces, allocated for good
+  Constant<Scalar> gather_buffers;    // full-width hidden states (tokens · hidden) that TP allocates for good
+  // Full-width hidden states that the allocator holds back because communication streams still own them: with one
+  // micro-batch in flight, and for each further one.
+  Constant<Scalar> cached_gathers, cached_gathers_in_flight;
+  Constant<Scalar> boundary_tensors;  // hidden states that a pipeline stage keeps at its ends per micro-batch in flight
   Constant<Scalar> fragmentation;     // reserved − allocated, as a share of activations
 };
+
+// How layers are dealt to pipeline stages (step/split.hpp).
+enum class SplitRule : std::uint8_t { even, by_cost };
 
 struct Profile {
   std::string name, title;
@@ -110,6 +142,8 @@ struct Profile {
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP
+  bool loss_parallel = true;            // so is the loss; false: the logits are gathered first
+  SplitRule split = SplitRule::even;
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages

@@ -36,18 +36,22 @@ void take(const Field& f, std::string_view key, bool& into) {
 }
 
 void apply_bytes(const Field& f, BytePolicy& b) {
-  const Group g(f, {"parameter", "gradient", "master", "moments", "compute_copy", "bucket"});
+  const Group g(f, {"parameter", "gradient", "master", "moments", "compute_copy", "bucket", "working_gradient", "gather_copies",
+                    "gradients_stand"});
   take(g, "parameter", number, b.parameter);
   take(g, "gradient", number, b.gradient);
   take(g, "master", number, b.master);
   take(g, "moments", number, b.moments);
   take(g, "compute_copy", number, b.compute_copy);
   take(g, "bucket", number, b.bucket);
+  take(g, "working_gradient", number, b.working_gradient);
+  take(g, "gather_copies", number, b.gather_copies);
+  take(f, "gradients_stand", b.gradients_stand);
 }
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer"});
+                    "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -55,11 +59,13 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gradient", d.overlap_gradient);
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
+  take(f, "whole_reduction", d.whole_reduction);
+  take(f, "unit_copies", d.unit_copies);
 }
 
 void apply_saved(const Field& f, SavedTensors& s) {
   const Group g(f, {"norm_output", "norm_output_sharded", "gate_activation", "attention_output_copy", "rotary_copy",
-                    "norm_statistics", "logits", "logits_waiting"});
+                    "norm_statistics", "logits", "logits_kept", "pipeline_outputs", "autocast"});
   take(f, "norm_output", s.norm_output);
   take(f, "norm_output_sharded", s.norm_output_sharded);
   take(f, "gate_activation", s.gate_activation);
@@ -67,13 +73,20 @@ void apply_saved(const Field& f, SavedTensors& s) {
   take(f, "rotary_copy", s.rotary_copy);
   take(g, "norm_statistics", number, s.norm_statistics);
   take(g, "logits", number, s.logits);
-  take(g, "logits_waiting", number, s.logits_waiting);
+  take(g, "logits_kept", number, s.logits_kept);
+  take(g, "pipeline_outputs", number, s.pipeline_outputs);
+  take(g, "autocast", number, s.autocast);
 }
 
 void apply_rules(const Field& f, Profile& p) {
-  f.only({"vocab_multiple", "vocab_parallel", "max_zero", "default_zero", "zero_with_pipeline", "uneven_split", "kv_replication", "sequence_parallel", "source", "kind"});
+  f.only({"vocab_multiple", "vocab_parallel", "loss_parallel", "split", "max_zero", "default_zero", "zero_with_pipeline", "uneven_split", "kv_replication", "sequence_parallel", "source", "kind"});
   if (const auto v = f.find("vocab_multiple")) p.vocab_multiple = v->integer(1, 1 << 20);
   take(f, "vocab_parallel", p.vocab_parallel);
+  take(f, "loss_parallel", p.loss_parallel);
+  if (const auto v = f.find("split")) {
+    if (v->string() != "even" && v->string() != "by-cost") v->fail("is " + v->raw() + "; write \"even\" or \"by-cost\"");
+    p.split = v->string() == "even" ? SplitRule::even : SplitRule::by_cost;
+  }
   if (const auto v = f.find("max_zero")) p.max_zero = static_cast<int>(v->integer(0, 3));
   if (const auto v = f.find("default_zero")) p.default_zero = static_cast<int>(v->integer(0, 3));
   take(f, "zero_with_pipeline", p.zero_with_pipeline);
@@ -88,7 +101,10 @@ void apply(const Field& root, Profile& p) {
   if (const auto f = root.find("data_parallel")) apply_data_parallel(*f, p.data_parallel);
   if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
   if (const auto f = root.find("elementwise")) {
-    const Group g(*f, {"traffic", "loss_passes"});
+    const Group g(*f, {"traffic", "rope", "gate", "kernels", "loss_passes"});
+    take(g, "rope", number, p.elementwise.rope);
+    take(g, "gate", number, p.elementwise.gate);
+    take(g, "kernels", number, p.elementwise.kernels);
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
   }
@@ -107,15 +123,27 @@ void apply(const Field& root, Profile& p) {
     take(g, "pipeline", share, p.overlap.pipeline);
   }
   if (const auto f = root.find("host")) {
-    const Group g(*f, {"step", "launch"});
+    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_node", "slow_hop", "slow_below", "sharded_update"});
+    take(g, "tp_node", [](const Field& v) { return v.seconds(); }, p.host.tp_node);
+    take(g, "slow_hop", [](const Field& v) { return v.seconds(); }, p.host.slow_hop);
+    take(g, "slow_below", [](const Field& v) { return v.bandwidth(); }, p.host.slow_below);
+    take(g, "sharded_update", [](const Field& v) { return v.seconds(); }, p.host.sharded_update);
+    take(g, "tp_forward", [](const Field& v) { return v.seconds(); }, p.host.tp_forward);
+    take(g, "tp_backward", [](const Field& v) { return v.seconds(); }, p.host.tp_backward);
     take(g, "step", [](const Field& v) { return v.seconds(); }, p.host.step);
     take(g, "launch", number, p.host.launch);
   }
   if (const auto f = root.find("memory")) {
-    const Group g(*f, {"context", "communicator", "fragmentation"});
+    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "cached_gathers",
+                       "cached_gathers_in_flight", "boundary_tensors"});
     take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
     take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
     take(g, "fragmentation", number, p.memory.fragmentation);
+    take(g, "workspace", [](const Field& v) { return v.bytes(); }, p.memory.workspace);
+    take(g, "gather_buffers", number, p.memory.gather_buffers);
+    take(g, "cached_gathers", number, p.memory.cached_gathers);
+    take(g, "cached_gathers_in_flight", number, p.memory.cached_gathers_in_flight);
+    take(g, "boundary_tensors", number, p.memory.boundary_tensors);
   }
   if (const auto f = root.find("compute")) {
     const Group g(*f, {"gemm_share", "straggler"});
@@ -180,14 +208,21 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.bytes.moments, "bytes/moments");
   need(p.bytes.compute_copy, "bytes/compute_copy");
   need(p.bytes.bucket, "bytes/bucket");
+  need(p.bytes.working_gradient, "bytes/working_gradient");
+  need(p.bytes.gather_copies, "bytes/gather_copies");
   need(p.data_parallel.gradient_bytes, "data_parallel/gradient_bytes");
   need(p.data_parallel.parameter_bytes, "data_parallel/parameter_bytes");
   need(p.data_parallel.usable_window, "data_parallel/usable_window");
   need(p.data_parallel.contention, "data_parallel/contention");
   need(p.saved.norm_statistics, "saved/norm_statistics");
   need(p.saved.logits, "saved/logits");
-  need(p.saved.logits_waiting, "saved/logits_waiting");
+  need(p.saved.logits_kept, "saved/logits_kept");
+  need(p.saved.pipeline_outputs, "saved/pipeline_outputs");
+  need(p.saved.autocast, "saved/autocast");
   need(p.elementwise.traffic, "elementwise/traffic");
+  need(p.elementwise.rope, "elementwise/rope");
+  need(p.elementwise.gate, "elementwise/gate");
+  need(p.elementwise.kernels, "elementwise/kernels");
   need(p.elementwise.loss_passes, "elementwise/loss_passes");
   need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
   need(p.overlap.expert_parallel, "overlap/expert_parallel");
@@ -195,9 +230,20 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.overlap.pipeline, "overlap/pipeline");
   need(p.host.step, "host/step");
   need(p.host.launch, "host/launch");
+  need(p.host.tp_forward, "host/tp_forward");
+  need(p.host.tp_node, "host/tp_node");
+  need(p.host.slow_hop, "host/slow_hop");
+  need(p.host.slow_below, "host/slow_below");
+  need(p.host.sharded_update, "host/sharded_update");
+  need(p.host.tp_backward, "host/tp_backward");
   need(p.memory.context, "memory/context");
   need(p.memory.communicator, "memory/communicator");
   need(p.memory.fragmentation, "memory/fragmentation");
+  need(p.memory.workspace, "memory/workspace");
+  need(p.memory.gather_buffers, "memory/gather_buffers");
+  need(p.memory.cached_gathers, "memory/cached_gathers");
+  need(p.memory.cached_gathers_in_flight, "memory/cached_gathers_in_flight");
+  need(p.memory.boundary_tensors, "memory/boundary_tensors");
   need(p.gemm_share, "compute/gemm_share");
   need(p.straggler, "compute/straggler");
   need(p.expert_imbalance, "moe/imbalance");

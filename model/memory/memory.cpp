@@ -16,12 +16,19 @@ StateBytes<K> state_bytes(Scope<K> scope, const BytePolicy& bytes, const RankPar
   };
   StateBytes<K> s;
   const auto compute_copy = scope.read("B_copy", bytes.compute_copy);
-  s.parameters = let("M_param", state(scope.read("B_param", bytes.parameter), 3), "rajbhandari2020zero");
-  // A compute copy is whole unless parameters are gathered unit by unit (then it is part of the transient).
-  if (shards.zero < 3 && bytes.compute_copy.value > 0) s.parameters += let("M_copy", state(compute_copy, 4));
+  // Where compute runs on a copy, the parameters are the optimizer's and are sharded as soon as gradients are (FSDP that
+  // keeps the gathered copy between forward and backward, zhao2023fsdp §4.2).
+  const int from = bytes.compute_copy.value > 0 ? 2 : 3;
+  s.parameters = let("M_param", state(scope.read("B_param", bytes.parameter), from), "rajbhandari2020zero");
+  // The copy is whole unless parameters are gathered unit by unit (then it is part of the transient). Made by autocast, it
+  // leaves out the tables that no product reads.
+  if (shards.zero < 3 && bytes.compute_copy.value > 0) {
+    const auto copied = shards.zero < 2 ? parameters.dense - parameters.lookup : parameters.dense;
+    s.parameters += let("M_copy", (copied + parameters.expert) * compute_copy * (1 * byte));
+  }
   s.gradients = let("M_grad", state(scope.read("B_grad", bytes.gradient), 2), "rajbhandari2020zero");
   if (shards.zero == 0 && shards.dense > 1 && bytes.bucket.value > 0)
-    s.gradients += let("M_bucket", state(scope.read("B_bucket", bytes.bucket), 4));
+    s.gradients += s.buckets = let("M_bucket", state(scope.read("B_bucket", bytes.bucket), 4));
   s.optimizer = let("M_opt",
                     state(scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments), 1),
                     "rajbhandari2020zero");
@@ -38,29 +45,89 @@ BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameter
 
 template <class K>
 StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
-                            const StageTensors<K>& tensors, InFlight in_flight, int communicators) {
+                            const StageTensors<K>& tensors, const StageLoad& load) {
+  const MemoryOverheads& o = profile.memory;
   StageMemory<K> m;
   m.parameters = states.parameters + tensors.quantised;
-  m.gradients = states.gradients;
   m.optimizer = states.optimizer;
-  m.activations = let("M_act", scope.input("in_flight", in_flight.activations, "narayanan2021: micro-batches held at once") *
-                                   tensors.activations);
-  m.logits = tensors.head;
-  if (in_flight.logits > 1 && tensors.head_waiting > BytesT<K>{}) {
-    const auto waiting = scope.input("logits_waiting", in_flight.logits - 1, "schedule: micro-batches between loss and backward");
-    m.logits = let("M_logits", tensors.head + waiting * tensors.head_waiting);
+  const auto in_flight = scope.input("in_flight", load.in_flight.activations, "narayanan2021: micro-batches held at once");
+  m.buffers = scope.read("B_workspace", o.workspace);
+  BytesT<K> cached{};  // held back by the allocator
+  if (load.tp > 1) {
+    m.buffers += scope.read("n_gather", o.gather_buffers) * tensors.hidden_state;
+    cached = (scope.read("n_cached", o.cached_gathers) +
+              scope.read("n_cached_more", o.cached_gathers_in_flight) * (in_flight - 1)) *
+             tensors.hidden_state;
   }
-  m.transient = let("M_transient", tensors.transient + tensors.gathered);
-  m.fragmentation = let("M_frag", scope.read("x_frag", profile.memory.fragmentation) *
-                                      (m.activations + m.logits + m.transient));
-  m.overhead = let("M_context", scope.read("B_context", profile.memory.context) +
-                                    scope.input("communicators", communicators, "one per parallel axis in use") *
-                                        scope.read("B_comm", profile.memory.communicator));
-  m.allocated = let("M_allocated",
-                    m.parameters + m.gradients + m.optimizer + m.activations + m.logits + m.transient);
+  const bool stand = profile.bytes.gradients_stand;
+  const BytesT<K> gradients = states.gradients + tensors.working_gradients;
+  const BytesT<K> early = stand || load.accumulates ? gradients : states.buckets;
+
+  // 1. What each moment holds beside parameters, optimizer states and buffers.
+  auto activations = in_flight * tensors.activations;
+  if (load.pipelined && o.boundary_tensors.value > 0)
+    activations += load.chunks * in_flight * scope.read("n_boundary", o.boundary_tensors) * tensors.hidden_state / (load.sp ? load.tp : 1);
+  if (load.weights_put_off > 0)
+    activations += scope.input("put_off", load.weights_put_off, "qi2024zerobubble") * tensors.output_gradients;
+  activations = let("M_act", activations);
+  const auto outputs = load.pipelined && tensors.outputs > BytesT<K>{}
+                           ? scope.input("m", load.micro_batches, "micro-batches") * tensors.outputs
+                           : BytesT<K>{};
+  auto logits = tensors.head;
+  if (load.in_flight.logits > 1)
+    logits += scope.input("losses_in_flight", load.in_flight.logits - 1, "schedule: micro-batches between loss and backward") * tensors.head_kept;
+  logits = let("M_loss", logits + outputs);
+  const auto transient = let("M_layer_backward", tensors.transient + tensors.gathered);
+  const auto last = let("M_last_layer", (in_flight - 1) * tensors.activations + tensors.layer);
+  const auto at_loss = let("at_loss", early + activations + logits);
+  const auto at_backward = let("at_backward", early + activations + transient + outputs);
+  const auto at_end = let("at_end", gradients - tensors.last_gradients + last + transient + outputs);
+  const auto at_optimizer = let("at_optimizer", states.gradients + tensors.updated);
+
+  // 2. The highest of them.
+  m.gradients = early;
+  m.activations = activations;
+  if (at_loss >= max(at_backward, at_end) && at_loss >= at_optimizer) {
+    m.peak = Moment::loss;
+    m.logits = logits;
+  } else if (at_backward >= at_end && at_backward >= at_optimizer) {
+    m.peak = Moment::backward;
+    m.logits = outputs;
+    m.transient = transient;
+  } else if (at_end >= at_optimizer) {
+    m.peak = Moment::end;
+    m.gradients = gradients - tensors.last_gradients;
+    m.activations = last;
+    m.logits = outputs;
+    m.transient = transient;
+  } else {
+    m.peak = Moment::optimizer;
+    m.gradients = states.gradients;
+    m.activations = {};
+    m.transient = tensors.updated;
+  }
+  m.standing = let("M_standing", m.parameters + m.optimizer + m.buffers + at_optimizer);
+
+  // 3. What the allocator and the driver add.
+  m.fragmentation = let("M_frag", scope.read("x_frag", o.fragmentation) * (m.activations + m.logits + m.transient) + cached);
+  m.overhead = let("M_context", scope.read("B_context", o.context) +
+                                    scope.input("communicators", load.communicators, "one per parallel axis in use") *
+                                        scope.read("B_comm", o.communicator));
+  m.allocated = let("M_allocated", m.parameters + m.gradients + m.optimizer + m.activations + m.logits + m.transient +
+                                       m.buffers);
   m.reserved = let("M_reserved", m.allocated + m.fragmentation);
   m.device = let("M_device", m.reserved + m.overhead);
   return m;
+}
+
+std::string_view to_string(Moment m) {
+  switch (m) {
+    case Moment::loss: return "loss";
+    case Moment::backward: return "backward";
+    case Moment::end: return "end of backward";
+    case Moment::optimizer: return "optimizer";
+  }
+  return "optimizer";
 }
 
 std::string_view to_string(Verdict v) {
@@ -81,7 +148,7 @@ Verdict verdict(Bytes device, Bytes capacity) {
   template StateBytes<K> state_bytes(Scope<K>, const BytePolicy&, const RankParameters<K>&, const StateShards&); \
   template BytesT<K> frozen_bytes(Scope<K>, double, const RankParameters<K>&, const StateShards&);           \
   template StageMemory<K> stage_memory(Scope<K>, const Profile&, const StateBytes<K>&, const StageTensors<K>&,   \
-                                       InFlight, int);
+                                       const StageLoad&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)
 #undef NAPKIN_INSTANTIATE

@@ -18,6 +18,7 @@ struct StateShards {
 template <class K>
 struct StateBytes {
   BytesT<K> parameters{}, gradients{}, optimizer{};
+  BytesT<K> buckets{};  // of `gradients`: what stands even when the gradients are freed
   [[nodiscard]] BytesT<K> total() const { return parameters + gradients + optimizer; }
 };
 
@@ -32,13 +33,25 @@ template <class K>
 [[nodiscard]] BytesT<K> frozen_bytes(Scope<K> scope, double per_parameter, const RankParameters<K>& parameters,
                                      const StateShards& shards);
 
-// What the peak of a stage consists of.
+// The moments of a step at which a stage may hold most.
+enum class Moment : std::uint8_t {
+  loss,       // every micro-batch in flight, the logits and their gradients
+  backward,   // the same activations, the last layer's backward under way
+  end,        // all gradients made, one layer of the last micro-batch left
+  optimizer   // states and what the update needs
+};
+[[nodiscard]] std::string_view to_string(Moment m);
+
+// What the peak of a stage consists of: parameters to buffers add up to `allocated`.
 template <class K>
 struct StageMemory {
   BytesT<K> parameters{}, gradients{}, optimizer{};
   BytesT<K> activations{};  // of the micro-batches in flight
   BytesT<K> logits{};       // head and loss
-  BytesT<K> transient{};    // recomputed layer, or gathered parameters (ZeRO-3)
+  BytesT<K> transient{};    // recomputed layer and its gradients, gathered parameters (ZeRO-3), the optimizer's copies
+  BytesT<K> buffers{};      // workspaces and gather buffers, allocated for good
+  Moment peak = Moment::loss;
+  BytesT<K> standing{};     // allocated at the optimizer step, whatever the peak
   BytesT<K> overhead{};     // device context and communicators
   BytesT<K> fragmentation{};
   BytesT<K> allocated{}, reserved{}, device{};
@@ -47,11 +60,18 @@ struct StageMemory {
 template <class K>
 struct StageTensors {
   BytesT<K> activations{};   // layers of the stage, one micro-batch
-  BytesT<K> head{};          // head and loss, the micro-batch in the loss
-  BytesT<K> head_waiting{};  // head and loss, each other micro-batch between its loss and its backward
-  BytesT<K> transient{};     // one layer's recomputed activations
+  BytesT<K> layer{};         // its largest layer
+  BytesT<K> head{};          // head and loss, one micro-batch
+  BytesT<K> head_kept{};     // of it, what waits for the backward pass
+  BytesT<K> outputs{};       // kept of each micro-batch until the step ends
+  BytesT<K> transient{};     // one layer's recomputed activations, and its gradients
   BytesT<K> quantised{};     // low-precision copies of the weights kept over the micro-batches
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters (the one in use, the one prefetched)
+  BytesT<K> updated{};       // copies that the optimizer step makes
+  BytesT<K> working_gradients{};  // gradients in compute precision beside the main buffer
+  BytesT<K> last_gradients{};     // main gradients made last: of a layer and of the embedding
+  BytesT<K> output_gradients{};   // of one micro-batch, of every linear
+  BytesT<K> hidden_state{};  // of a micro-batch, over the whole TP group
 };
 
 // Micro-batches a rank holds at its peak: whose activations, and whose logits wait for their backward.
@@ -60,9 +80,21 @@ struct InFlight {
   double logits = 1;
 };
 
+// How the step fills them.
+struct StageLoad {
+  InFlight in_flight;             // most micro-batches a rank holds at once
+  double micro_batches = 1;       // of the step
+  double weights_put_off = 0;     // micro-batches whose weight gradients wait (qi2024zerobubble §2)
+  bool accumulates = false;       // gradients of earlier micro-batches exist when the next one peaks
+  int tp = 1, chunks = 1;         // chunks of a rank
+  bool sp = false, pipelined = false;
+  int communicators = 0;
+};
+
+// The peak over the moments of a step, in eager order (rajbhandari2020zero §3; zhao2023fsdp §3.4 for gathered units).
 template <class K>
 [[nodiscard]] StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
-                                          const StageTensors<K>& tensors, InFlight in_flight, int communicators);
+                                          const StageTensors<K>& tensors, const StageLoad& load);
 
 // Fits with a margin; within the margin or a little over; does not fit. The margin is what allocators and drivers
 // differ by from run to run (users lose 30–60 % of such runs).

@@ -11,6 +11,7 @@ namespace napkin {
 template <class K>
 struct RankParameters {
   ScalarT<K> dense{}, expert{}, adapters{};
+  ScalarT<K> lookup{};  // of `dense`: tables that are looked up, not multiplied with
 };
 
 // One layer under tensor parallelism tp and expert parallelism ep × etp. Norms, router and MLA down-projections are

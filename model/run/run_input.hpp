@@ -37,6 +37,7 @@ struct RunRequest {
   std::uint8_t adapter_targets = 0;  // AdapterTarget bits; 0: not said
   std::optional<int> offloaded_layers;
   std::optional<bool> grad_accumulation_fp32;
+  MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
 

@@ -153,6 +153,16 @@ RunRequest read_run_record(const Field& record) {
   read_adapters(record, r);
   r.offloaded_layers = whole(record, "activation_offload_layers", 0, 1'000'000);
   read_bytes(record, r);
+  if (const auto f = record.find("network")) {
+    f->only({"all_reduce_GBps", "all_gather_GBps", "reduce_scatter_GBps", "all_reduce_intra_GBps"});
+    const auto rate = [&](std::string_view key) -> BytesPerSecond {
+      const auto v = f->find(key);
+      if (!v) return {};
+      if (!(v->number() > 0)) v->fail("is " + v->raw() + "; write a bus bandwidth in GB/s above 0");
+      return v->number() * GB / second;
+    };
+    r.network = {.world = rate("all_reduce_GBps"), .intra_node = rate("all_reduce_intra_GBps")};
+  }
   r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
   if (const auto f = record.find("convention")) {
     const std::string name = f->string();

@@ -129,6 +129,7 @@ class Resolver {
     job.model = run_.model.get();
     job.hardware = run_.hardware.get();
     job.profile = run_.profile.get();
+    job.measured = r_.network;
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
     set_adapters(job);

@@ -31,13 +31,13 @@ StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const S
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
-    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit;
-    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather);
+    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
+    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
     const SecondsT<K> window = l.zero >= 3 ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient);
+    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
   const SecondsT<K> out = offload_exposed(scope, job, s, forward), back = offload_exposed(scope, job, s, backward);
@@ -59,13 +59,33 @@ template <class K>
 StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
   StageTensors<K> t = s.cost->tensors;
   t.gathered = s.dp->gathered;
+  t.updated = s.dp->updated;
+  t.working_gradients = s.dp->working_gradients;
+  t.last_gradients = s.dp->last_gradients;
+  // Autocast: the residual stream is in fp32, and what the norms keep of it.
+  if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
+    t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
+                                      (t.hidden_state / scope.input("e", job.precision.base_bytes)));
   if (const double share = offloaded_share(job, s); share > 0) {
     // Two layers are on their way at a time, one out and one back.
     const auto layer = t.activations / s.cost->depth;
     t.transient += 2 * layer;
     t.activations = let("act_kept", (1 - share) * t.activations);
   }
-  return stage_memory(scope, *job.profile, s.dp->states, t, s.in_flight, communicators(l));
+  const bool forwards_first = l.pp > 1 && (l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs);
+  const double m = static_cast<double>(micro_batches(job, l));
+  const bool put_off = l.pp > 1 && (l.schedule == Schedule::zb_h1 || l.schedule == Schedule::zb_h2 ||
+                                    l.schedule == Schedule::zb_v || l.schedule == Schedule::zb_interleaved);
+  return stage_memory(scope, *job.profile, s.dp->states, t,
+                      StageLoad{.in_flight = s.in_flight,
+                                .micro_batches = m,
+                                .weights_put_off = put_off ? std::min(m, static_cast<double>(l.pp) / l.vpp) : 0,
+                                .accumulates = m > 1 && !forwards_first,
+                                .tp = l.tp,
+                                .chunks = l.vpp,
+                                .sp = l.sp,
+                                .pipelined = l.pp > 1,
+                                .communicators = communicators(l)});
 }
 
 template <class K>
@@ -165,17 +185,22 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient));
+    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather));
+    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
+  set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +
+                                                 scope.read("t_sharded_update", job.profile->host.sharded_update)
+                                           : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
-  step.forward = m * slowest.forward + (l.zero >= 3 ? SecondsT<K>{} : term(Term::param_gather));
-  step.backward = m * slowest.backward + (l.zero >= 2 ? SecondsT<K>{} : term(Term::dp_comm));
+  const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
+  step.phases = {.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none)),
+                 .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
+                 .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};
 
   // 5. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
@@ -186,7 +211,6 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
-  set(Term::fixed, scope.read("t_fixed", job.profile->host.step));
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
                                    step.terms[static_cast<std::size_t>(Term::fixed)]);
 

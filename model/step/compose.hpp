@@ -44,12 +44,18 @@ struct StageUnit {
   int first_rank = 0, ranks = 1;
 };
 
+// The step as a stopwatch between its parts sees it, on the slowest stage: what stands in neither (bubble, stragglers, the
+// fixed part) belongs to none.
+template <class K>
+struct Phases {
+  SecondsT<K> forward{}, backward{}, optimizer{};
+};
+
 template <class K>
 struct StepCost {
   SecondsT<K> time{};
+  Phases<K> phases;
   std::array<SecondsT<K>, term_count> terms{};
-  // The slowest stage's passes over all micro-batches, with what communication leaves exposed in them.
-  SecondsT<K> forward{}, backward{};
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage

@@ -16,6 +16,9 @@ ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t zero
           .replica = {.size = static_cast<int>(ranks / n), .stride = stride * n}};
 }
 
+// Both moments in 16 bits.
+constexpr double moments_16bit = 4;
+
 std::int64_t dense_ranks(const Layout& l) { return l.dp * l.cp; }
 std::int64_t expert_ranks(const Layout& l) {
   return std::max<std::int64_t>(1, l.dp * l.cp * l.tp / (static_cast<std::int64_t>(l.ep) * l.etp));
@@ -38,16 +41,27 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const ShardGroups expert =
       shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, l.zero_group);
 
+  // A group of n of the job's G ranks, where the bus bandwidth over all of them was measured. Rings whose steps wait for the
+  // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links.
   const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
-    return g.size <= 1 || bytes == BytesT<K>{} ? SecondsT<K>{}
-                                               : let(name, collective_cost(scope, network, op, bytes, g).time);
+    if (g.size <= 1 || bytes == BytesT<K>{}) return SecondsT<K>{};
+    const auto time = collective_cost(scope, network, op, bytes, g).time;
+    const bool leaves_node = (g.size - 1) * g.stride >= network.node_size;
+    if (!(job.measured.world > BytesPerSecond{}) || !leaves_node) return let(name, time);
+    const auto n = scope.input("n", g.size, "group");
+    const auto bus = scope.input("B_world", job.measured.world, "record: network") *
+                     scope.input("G", static_cast<double>(job.gpus), "job: accelerators") / n;
+    const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * bytes;
+    return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    const Group all{.size = g.shard.size * g.replica.size, .stride = g.shard.stride};
+    if (l.zero == 0 && dp.whole_reduction)
+      return run("t_all_reduce_buckets", Operation::all_reduce,
+                 parameters * scope.read("B_bucket", job.profile->bytes.bucket) * (1 * byte), all);
     const BytesT<K> bytes = parameters * wire_gradient;
-    if (l.zero == 0)
-      return run("t_all_reduce_grad", Operation::all_reduce, bytes,
-                 {.size = g.shard.size * g.replica.size, .stride = g.shard.stride});
+    if (l.zero == 0 || (l.zero == 1 && dp.whole_reduction)) return run("t_all_reduce_grad", Operation::all_reduce, bytes, all);
     return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard) +
            run("t_all_reduce_shard", Operation::all_reduce, bytes / g.shard.size, g.replica);
   };
@@ -61,6 +75,26 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
       job.adapters.any() ? RankParameters<K>{.dense = stage.parameters.adapters} : stage.parameters;
   c.reduce = let("t_reduce", reduce(trained.dense, dense) + reduce(trained.expert, expert));
   if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
+  if (l.zero >= 2 && dp.unit_copies) {
+    // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
+    // cast and packed into the buffer that is reduced.
+    const auto all = stage.parameters.dense + stage.parameters.expert;
+    const auto own = stage.parameters.dense / static_cast<double>(dense.shard.size) +
+                     stage.parameters.expert / static_cast<double>(expert.shard.size);
+    const Accelerator& a = job.hardware->accelerator;
+    const auto parameter = scope.read("B_param", job.profile->bytes.parameter) * (1 * byte);
+    const bool casts = parameter.si() != wire_parameter.si();
+    c.gather_copies = let("t_gather_copies",
+                          elementwise_cost(scope, a, own * (parameter + wire_parameter), casts ? Traffic::cast : Traffic::stream).time +
+                              elementwise_cost(scope, a, all * (2 * wire_parameter)).time,
+                          "zhao2023fsdp");
+    const auto made = scope.input("e", Bytes::si(job.precision.base_bytes), "precision");
+    c.reduce_copies = let("t_reduce_copies",
+                          elementwise_cost(scope, a, (trained.dense + trained.expert) * (made + wire_gradient),
+                                           made.si() != wire_gradient.si() ? Traffic::cast : Traffic::stream)
+                              .time,
+                          "zhao2023fsdp");
+  }
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
     const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
@@ -74,6 +108,21 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, trained, shards);
   if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);
+  if (!bytes.gradients_stand && !job.adapters.any()) {
+    const auto made = state_bytes(scope, bytes,
+                                  RankParameters<K>{.dense = stage.unit.dense + stage.parameters.lookup, .expert = stage.unit.expert},
+                                  shards);
+    c.last_gradients = made.gradients - made.buckets;
+  }
+  if (shards.zero >= 1) {
+    const auto all = trained.dense + trained.expert;
+    c.working_gradients = let("M_working_grad", all * scope.read("B_working", bytes.working_gradient) * (1 * byte));
+    if (shards.zero <= 2 && bytes.gather_copies.value > 0) {
+      // Whole copies, and the shard that is sent.
+      const auto sent = trained.dense / static_cast<double>(shards.dense) + trained.expert / static_cast<double>(shards.expert);
+      c.updated = let("M_updated", (all * scope.read("n_copies", bytes.gather_copies) + sent) * wire_parameter);
+    }
+  }
   // Adam reads gradient, master and moments, writes master, moments and parameters (kingma2015adam), on its shard.
   const auto shard = shards.zero >= 1 ? trained.dense / static_cast<double>(shards.dense) +
                                             trained.expert / static_cast<double>(shards.expert)
@@ -82,7 +131,9 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                        2 * (scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments)) +
                        (bytes.master.value > 0 ? 1.0 : 2.0) * scope.read("B_param", bytes.parameter);
   c.optimizer = let("t_optimizer",
-                    elementwise_cost(scope, job.hardware->accelerator, shard * traffic * (1 * byte)).time,
+                    elementwise_cost(scope, job.hardware->accelerator, shard * traffic * (1 * byte),
+                                     bytes.moments.value.si() > moments_16bit ? Traffic::optimizer : Traffic::optimizer_16bit)
+                        .time,
                     "kingma2015adam");
   return c;
 }

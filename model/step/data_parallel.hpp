@@ -12,8 +12,12 @@ namespace napkin {
 template <class K>
 struct DataParallelCost {
   SecondsT<K> reduce{}, gather{}, optimizer{};
+  SecondsT<K> gather_copies{}, reduce_copies{};  // ZeRO 2–3: kernels that cast and pack, per gather and per reduction
   SecondsT<K> first_unit{};  // ZeRO-3: gathering the first layer, with nothing to hide behind
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters in flight
+  BytesT<K> updated{};       // ZeRO 1–2: copies of the parameters while they are gathered after the update
+  BytesT<K> working_gradients{};
+  BytesT<K> last_gradients{};  // of the first layer and the embedding: made last
   StateBytes<K> states{};
 };
 

@@ -1,5 +1,7 @@
 #include "model/step/layer_cost.hpp"
 
+#include <algorithm>
+
 #include "model/collective/expert_exchange.hpp"
 
 namespace napkin {
@@ -41,6 +43,10 @@ Shard shard_of(const Job& job, const LayerKey& k) {
 
 namespace {
 
+// Of a layer's TP messages, those of the forward pass: 4 of 10, the gathers of the backward pass being made twice
+// (korthikanti2022 §4.2).
+constexpr double forward_messages = 0.4;
+
 template <class K>
 bool frozen(const Job& job, const Operator<K>& o) {
   return job.adapters.any() && o.weight;
@@ -60,6 +66,9 @@ class Pricer {
         tp_hidden_(scope.read("o_tp", job.profile->overlap.tensor_parallel)),
         ep_hidden_(scope.read("o_ep", job.profile->overlap.expert_parallel)),
         launch_(scope.read("t_launch", accelerator_.launch) * scope.read("x_launch", job.profile->host.launch)),
+        chain_kernels_(scope.read("n_kernels", job.profile->elementwise.kernels)),
+        kernels_(chain_kernels_.si()),
+        floor_(scope.read("elementwise floor", accelerator_.elementwise.floor)),
         cast_(scope.input("B_cast", Bytes::si(job.precision.cast_bytes), job.precision.name)),
         gradient_(scope.read("B_grad", job.profile->bytes.gradient)) {}
 
@@ -151,13 +160,13 @@ class Pricer {
   SecondsT<K> elementwise(const Operator<K>& o) {
     SecondsT<K> forward{};
     if (o.forward_bytes > BytesT<K>{}) {
-      forward = let(o.name, elementwise_cost(scope_, accelerator_, o.forward_bytes).time);
+      forward = let(o.name, chain(o.forward_bytes, o.traffic));
       forward_.elementwise += forward;
-      forward_kernels_ += 1;
+      forward_kernels_ += kernels_;
     }
     if (o.backward_bytes > BytesT<K>{}) {
-      backward_.elementwise += let(o.name, elementwise_cost(scope_, accelerator_, o.backward_bytes).time);
-      backward_kernels_ += 1;
+      backward_.elementwise += let(o.name, chain(o.backward_bytes, o.traffic));
+      backward_kernels_ += kernels_;
     }
     return forward;
   }
@@ -205,7 +214,7 @@ class Pricer {
   }
 
   // Ring hops hide behind the attention they feed (liu2023ring); launches behind the kernels they start.
-  void finish() {
+  void finish(bool layer) {
     if (key_.cp > 1) {
       const auto window = scope_.read("o_cp", job_.profile->overlap.context_parallel);
       forward_.cp = let("cp_exposed", max(SecondsT<K>{}, ring_forward_ - window * forward_.attention) + blocking_forward_,
@@ -223,8 +232,19 @@ class Pricer {
     };
     name(forward_, "forward");
     name(backward_, "backward");
-    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_kernels_ * launch_ - forward_.total()));
-    backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_kernels_ * launch_ - backward_.total()));
+    auto forward_host = forward_kernels_ * launch_, backward_host = backward_kernels_ * launch_;
+    if (layer && key_.tp > 1) {
+      const HostCosts& h = job_.profile->host;
+      const double nodes = std::max(1.0, key_.tp / static_cast<double>(job_.hardware->network.node_size));
+      auto more = scope_.input("nodes beyond the first", nodes - 1) * scope_.read("t_host_node", h.tp_node);
+      if (job_.measured.intra_node > BytesPerSecond{} && job_.measured.intra_node < h.slow_below.value)
+        more = choose("a slow cluster: all-reduce within a node was measured below the profile's bound",
+                      more + scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+      forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
+      backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
+    }
+    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()));
+    backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
@@ -233,6 +253,10 @@ class Pricer {
   [[nodiscard]] SecondsT<K> once() const { return let("quantise_weights", once_); }
 
  private:
+  // The kernels of a chain share its bytes; each has the floor.
+  SecondsT<K> chain(BytesT<K> bytes, Traffic traffic) {
+    return elementwise_cost(scope_, accelerator_, bytes, traffic).time + (chain_kernels_ - 1) * floor_;
+  }
   SecondsT<K> cast(ScalarT<K> elements) {
     return let("cast", elementwise_cost(scope_, accelerator_, elements * cast_).time);
   }
@@ -254,6 +278,9 @@ class Pricer {
   std::string_view kernel_;
   ScalarT<K> gemm_share_, tp_hidden_, ep_hidden_;
   SecondsT<K> launch_;
+  ScalarT<K> chain_kernels_;
+  double kernels_;
+  SecondsT<K> floor_;
   BytesT<K> cast_;
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
@@ -287,9 +314,16 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
     if ((o.rerun & key.modules) != 0) rerun += forward;
+    if (o.at_once > BytesT<K>{}) c.at_once += o.at_once;
+    if (o.returned > BytesT<K>{}) c.returned += o.returned;
+    if (o.kind == Operator<K>::Kind::gemm && o.weight) {
+      const auto output = o.gemm.count * o.gemm.m * o.gemm.n * Bytes::si(job.precision.base_bytes);
+      c.working = max(c.working, output);
+      c.output_gradients += output;
+    }
     if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, saved_bytes(job, o), {}, "saved");
   }
-  pricer.finish();
+  pricer.finish(name == std::string_view("layer"));
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();

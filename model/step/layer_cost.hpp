@@ -31,7 +31,11 @@ struct LayerCost {
   SecondsT<K> once{};             // once a step: weights quantised for all its micro-batches
   ScalarT<K> adapters{};          // trained parameters of low-rank adapters
   BytesT<K> saved{};              // kept per micro-batch
+  BytesT<K> at_once{};            // of `saved`: alive only around the loss of one micro-batch
+  BytesT<K> returned{};           // kept beside it until the step ends
   BytesT<K> transient{};          // alive only while this layer's backward runs (recomputed activations)
+  BytesT<K> working{};            // and the largest gradient of a linear's output
+  BytesT<K> output_gradients{};   // of all its linears: what a weight gradient that is put off waits with
 };
 
 // What a layer's cost depends on.

@@ -49,6 +49,13 @@ struct Precision {
   double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
 };
 
+// Bandwidths a cluster was measured to have when the job ran, as all-reduce bus bandwidth; zero = not measured.
+struct MeasuredNetwork {
+  BytesPerSecond world{};       // over all ranks of the job
+  BytesPerSecond intra_node{};
+  friend bool operator==(const MeasuredNetwork&, const MeasuredNetwork&) = default;
+};
+
 // Low-rank adapters beside frozen linears: W·x + B·A·x with A [rank, k], B [n, rank] (hu2022lora). Only A and B are
 // trained: frozen weights have no gradient and no optimizer state.
 struct Adapters {
@@ -70,6 +77,7 @@ struct Job {
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
   int offloaded_layers = 0;         // of a stage, whose saved tensors wait in host memory for their backward pass
+  MeasuredNetwork measured;         // changes times, never memory
 };
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);

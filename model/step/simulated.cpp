@@ -18,7 +18,7 @@ std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
   const Scope<Plain> scope;
   const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(l));
   std::vector<StageCost<Plain>> costs;
-  for (const StageContent& content : stage_contents(*job.model, placement_of(l.schedule, l.pp, l.vpp).depth)) {
+  for (const StageContent& content : stage_contents(*job.model, placement_of(l.schedule, l.pp, l.vpp).depth, job.profile->split)) {
     costs.push_back(stage_cost(scope, job, layers, content));
   }
   return costs;
@@ -29,7 +29,7 @@ std::vector<StageWork> lane_work(const Layout& l, std::span<const StageCost<Plai
   const Placement place = placement_of(l.schedule, l.pp, l.vpp);
   std::vector<StageWork> work;
   for (const StageCost<Plain>& c : costs) {
-    const Bytes held = c.tensors.activations + c.tensors.head_waiting;
+    const Bytes held = c.tensors.activations + c.tensors.head_kept;
     work.push_back({.forward = c.forward_total + message,
                     .input_gradient = c.backward_total - c.recompute - c.weight_gradient + message,
                     .weight_gradient = c.weight_gradient,

@@ -4,17 +4,41 @@
 
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
+#include "model/transformer/parameters.hpp"
 
 namespace napkin {
 
 int StageContent::depth() const { return std::accumulate(layers.begin(), layers.end(), 0); }
 
-std::vector<StageContent> stage_contents(const Architecture& a, int stages) {
+CostSplit split_by_cost(const Architecture& a, int chunks) {
+  std::vector<double> cost;
+  for (const int kind : a.layers) {
+    const LayerParameters p = layer_parameters(a, a.kinds[static_cast<std::size_t>(kind)]);
+    cost.push_back(static_cast<double>(p.mixer + p.dense_ffn + p.shared + p.routed));
+  }
+  const double head = static_cast<double>(a.vocab) * static_cast<double>(a.hidden);
+  const double total = std::accumulate(cost.begin(), cost.end(), head);
+  CostSplit s{.depths = std::vector<int>(static_cast<std::size_t>(chunks), 0), .head_at = 0};
+  double sum = 0;
+  int c = 0;
+  for (const double one : cost) {
+    ++s.depths[static_cast<std::size_t>(c)];
+    sum += one;
+    if (c + 1 < chunks && sum >= total * (c + 1) / chunks) ++c;
+  }
+  s.head_at = c;
+  return s;
+}
+
+std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule) {
   std::vector<StageContent> contents;
   std::size_t layer = 0;
-  for (const int depth : even_depths(static_cast<std::int64_t>(a.depth()), stages)) {
+  const CostSplit split = rule == SplitRule::by_cost && stages > 1
+                              ? split_by_cost(a, stages)
+                              : CostSplit{.depths = even_depths(static_cast<std::int64_t>(a.depth()), stages), .head_at = stages - 1};
+  for (const int depth : split.depths) {
     const int at = static_cast<int>(contents.size());
-    const bool last = at + 1 == stages;
+    const bool last = at == split.head_at;
     StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
                    .embedding = at == 0,
                    .head = last,
@@ -26,9 +50,9 @@ std::vector<StageContent> stage_contents(const Architecture& a, int stages) {
   return contents;
 }
 
-std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp) {
+std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp, SplitRule rule) {
   const Placement place = placement_of(schedule, pp, vpp);
-  const std::vector<StageContent> of_stage = stage_contents(a, place.depth);
+  const std::vector<StageContent> of_stage = stage_contents(a, place.depth, rule);
   std::vector<StageContent> ranks;
   for (int r = 0; r < pp; ++r) {
     StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
 #include "model/transformer/architecture.hpp"
 
@@ -19,10 +20,20 @@ struct StageContent {
   [[nodiscard]] int depth() const;
 };
 
-// Layers over the stages of a schedule by even_depths(), and those over its ranks as its placement says. Distinct contents
-// in rank order.
-[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp);
+// By cost: embedding, layers, head in a row, each with its matrix parameters as cost (the embedding costs nothing); a chunk
+// ends with the item that brings the cumulative cost to its share of the total (nanotron parallel_model
+// get_block_compute_costs). `depths` may be 0; `head_at` is the chunk that gets the head.
+struct CostSplit {
+  std::vector<int> depths;
+  int head_at = 0;
+};
+[[nodiscard]] CostSplit split_by_cost(const Architecture& a, int chunks);
+
+// Layers over the stages of a schedule by `rule` (even_depths() unless by cost), and those over its ranks as its placement
+// says. Distinct contents in rank order.
+[[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp,
+                                                     SplitRule rule = SplitRule::even);
 // The stages themselves, one entry each.
-[[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages);
+[[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule = SplitRule::even);
 
 }  // namespace napkin

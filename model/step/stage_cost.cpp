@@ -17,6 +17,11 @@ LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key) {
   const std::int64_t vocab = padded_vocab(a, p, key.tp);
   c.embedding_parameters = embedding_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel);
   c.head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, false);
+  c.hidden_state = let("hidden_state", scope.input("b", key.micro_batch, "layout: micro-batch") *
+                                           scope.input("s", static_cast<double>(job.sequence), "job: sequence length") /
+                                           scope.input("cp", key.cp, "layout") *
+                                           scope.input("h", static_cast<double>(a.hidden), a.name) *
+                                           scope.input("e", Bytes::si(job.precision.base_bytes), "precision"));
   c.tied_head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, true);
   return c;
 }
@@ -32,7 +37,9 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.weight_gradient += n * l.weight_gradient;
     s.once += n * l.once;
     s.tensors.activations += n * l.saved;
-    s.tensors.transient = max(s.tensors.transient, l.transient);
+    s.tensors.layer = max(s.tensors.layer, l.saved);
+    s.tensors.output_gradients += n * l.output_gradients;
+    s.tensors.transient = max(s.tensors.transient, l.transient + l.working);
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
     s.parameters.adapters += n * l.adapters;
@@ -46,17 +53,21 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
   for (std::size_t kind = 0; kind < content.layers.size(); ++kind)
     if (content.layers[kind] > 0) add(content.layers[kind], kind);
   s.depth = content.depth();
+  s.tensors.hidden_state = costs.hidden_state;
   if (content.embedding) {
     s.ends_forward += costs.embedding.forward.total();
     s.ends_backward += costs.embedding.backward.total();
     s.tensors.activations += costs.embedding.saved;
     s.parameters.dense += costs.embedding_parameters;
+    if (!content.head || !job.model->tied_embeddings) s.parameters.lookup = costs.embedding_parameters;
   }
   if (content.head) {
     s.ends_forward += costs.head.forward.total();
     s.ends_backward += costs.head.backward.total();
     s.weight_gradient += costs.head.weight_gradient;
     s.tensors.head = let("M_logits", costs.head.saved);
+    s.tensors.head_kept = costs.head.saved - costs.head.at_once;
+    s.tensors.outputs = costs.head.returned;
     s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
   }
   // Each MTP module is a layer, a projection of two hidden states to one, and a pass through the shared head
@@ -69,11 +80,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_forward += content.mtp * costs.head.forward.total();
     s.ends_backward += content.mtp * costs.head.backward.total();
     s.tensors.head += content.mtp * costs.head.saved;
-  }
-  if (content.head && job.profile->saved.logits.value > 0) {
-    const SavedTensors& saved = job.profile->saved;
-    const auto kept = scope.read("B_logit_waiting", saved.logits_waiting) / scope.read("B_logit", saved.logits);
-    s.tensors.head_waiting = let("M_logits_waiting", min(kept, 1) * s.tensors.head);
+    s.tensors.head_kept += content.mtp * (costs.head.saved - costs.head.at_once);
   }
   // Two directions: a micro-batch crosses one of the rank's two stages.
   if (content.share != 1) {

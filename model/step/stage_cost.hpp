@@ -29,6 +29,7 @@ struct LayerCosts {
   std::vector<RankParameters<K>> parameters;
   LayerCost<K> embedding, head;
   ScalarT<K> embedding_parameters{}, head_parameters{}, tied_head_parameters{};
+  BytesT<K> hidden_state{};  // of a micro-batch, over the whole TP group
 };
 template <class K>
 [[nodiscard]] LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key);

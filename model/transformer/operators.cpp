@@ -57,14 +57,23 @@ std::vector<Operator<K>> head_operators(Scope<K> scope, const Architecture& a, c
   }
   auto& head = b.gemm("head", b.tokens, v, b.hidden, b.kept_input(b.hidden));
   head.low_precision = false;
+  // The loss reads the logits of its rank's part of the vocabulary, or gathers the others' first.
+  const bool whole = !profile.loss_parallel && profile.vocab_parallel && shard.tp > 1;
+  if (whole) {
+    auto& o = b.collective("tp_logits", Axis::tp, Operation::all_gather, Operation::all_gather, b.tokens * V * b.e);
+    o.backward = false;
+  }
   // Loss on fp32 logits: `loss_passes` over 4 bytes per logit, half of them on the way back.
-  const auto logits = let("logits", b.tokens * v);
+  const auto logits = let("logits", b.tokens * (whole ? V : v));
   const BytesT<K> pass = logits * (4 * byte) * scope.read("n_pass", profile.elementwise.loss_passes);
   auto& loss = b.elementwise("loss", BytesT<K>{}, BytesT<K>{},
                              let("logits_saved", logits * (scope.read("B_logit", profile.saved.logits) * (1 * byte))));
+  const auto alive = scope.read("B_logit", profile.saved.logits);
+  loss.at_once = logits * (alive - min(alive, scope.read("B_logit_kept", profile.saved.logits_kept))) * (1 * byte);
+  loss.returned = logits * scope.read("B_output", profile.saved.pipeline_outputs) * (1 * byte);
   loss.forward_bytes = 0.5 * pass;
   loss.backward_bytes = 0.5 * pass;
-  if (profile.vocab_parallel && shard.tp > 1) {
+  if (profile.vocab_parallel && profile.loss_parallel && shard.tp > 1) {
     // Maximum, sum of exponentials and target logit of each token (shoeybi2019megatron §3).
     auto& o = b.collective("tp_loss", Axis::tp, Operation::all_reduce, Operation::all_reduce, b.tokens * (4 * byte));
     o.rounds = 3;

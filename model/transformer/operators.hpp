@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/shapes.hpp"
@@ -55,6 +56,7 @@ struct Operator {
   AttentionShape<K> attention{};
   // elementwise: bytes moved
   BytesT<K> forward_bytes{}, backward_bytes{};
+  Traffic traffic = Traffic::stream;
   // collective; backward runs `backward_operation` on the same bytes. `regather`: the backward pass gathers the sharded
   // input once more for the weight gradient (korthikanti2022 §4.2.2).
   Operation operation = Operation::all_reduce, backward_operation = Operation::all_reduce;
@@ -67,6 +69,8 @@ struct Operator {
   ScalarT<K> backward_rounds = 1;
 
   BytesT<K> saved{};         // kept per micro-batch until the backward pass
+  BytesT<K> at_once{};       // of `saved`: alive only while the loss is computed and its backward starts
+  BytesT<K> returned{};      // kept beside by a pipeline's caller until the step ends
   // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
   // and with which its `saved` is not kept.
   std::uint8_t rerun = 0, drops = 0;

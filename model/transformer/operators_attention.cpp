@@ -93,7 +93,7 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
   if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
   if (a.position == Position::rope)
-    b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
+    b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
   const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
   enter_context(b, kv, b.tokens * q_width * b.e, kv_bytes, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e);
@@ -135,7 +135,7 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
   kv_up.rerun = recompute_mla_up;
   kv_up.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
-  b.elementwise("rope", 2 * qk, 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
+  b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
   enter_context(b, heads, b.tokens * heads * key * b.e, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
   b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);

@@ -25,6 +25,8 @@ class OperatorBuilder {
     tokens = let("T", b * seq / cp);
     local = sh.sp ? let("T_local", tokens / tp, "korthikanti2022") : tokens;
     traffic = scope.read("c_ew", p.elementwise.traffic);
+    rope = scope.read("c_rope", p.elementwise.rope);
+    gate = scope.read("c_gate", p.elementwise.gate);
   }
 
   // [m,k]·[k,n] with a weight of k·n parameters; `saved` = the input it keeps for the weight gradient.
@@ -58,6 +60,7 @@ class OperatorBuilder {
     auto& o = elementwise(name, 2 * one, 3 * one,
                           one + rows * scope.read("n_stat", profile.saved.norm_statistics) * (4 * byte));
     o.rerun |= recompute_norms;
+    o.traffic = Traffic::norm;
   }
   // Marks the operators added while it lives: they run again, and keep nothing, when `module` is recomputed.
   class Within {
@@ -119,7 +122,7 @@ class OperatorBuilder {
   Scope<K> scope;
   const Shard& shard;
   const Profile& profile;
-  ScalarT<K> tp, cps, batch, sequence, hidden, tokens, local, traffic;
+  ScalarT<K> tp, cps, batch, sequence, hidden, tokens, local, traffic, rope, gate;
   BytesT<K> e;
   std::vector<Operator<K>> ops;
   bool input_is_kept = false;

@@ -10,9 +10,10 @@ namespace {
 template <class K>
 void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
   const BytesT<K> one = rows * width * b.e;
-  auto& o = gated ? b.elementwise(name, 3 * one, 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one)
+  auto& o = gated ? b.elementwise(name, b.gate * 3 * one, b.gate * 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one)
                   : b.elementwise(name, 2 * one, 3 * one, one);
   o.rerun |= recompute_activation;
+  o.traffic = Traffic::activation;
 }
 
 template <class K>

@@ -26,11 +26,20 @@ Figures figures(const Prediction<Plain>& p, MemoryOf of) {
   at(f, Metric::mfu) = double(p.mfu);
   at(f, Metric::allocated) = bytes_of(p, of, [](const Memory& m) { return m.allocated; });
   at(f, Metric::reserved) = bytes_of(p, of, [](const Memory& m) { return m.reserved; });
-  at(f, Metric::static_states) = bytes_of(p, of, [](const Memory& m) { return m.parameters + m.gradients + m.optimizer; });
-  at(f, Metric::forward) = p.step.forward.si();
-  at(f, Metric::backward) = p.step.backward.si();
-  at(f, Metric::optimizer) = p.step.terms[static_cast<std::size_t>(Term::optimizer)].si();
+  at(f, Metric::static_states) = bytes_of(p, of, [](const Memory& m) { return m.standing; });
+  at(f, Metric::forward) = p.step.phases.forward.si();
+  at(f, Metric::backward) = p.step.phases.backward.si();
+  at(f, Metric::optimizer) = p.step.phases.optimizer.si();
   return f;
+}
+
+std::string_view family_of(const Architecture& a) {
+  bool experts = false, recurrent = false;
+  for (const LayerKind& k : a.kinds) {
+    experts = experts || k.ffn.moe;
+    recurrent = recurrent || k.mamba || k.linear;
+  }
+  return recurrent ? "hybrid" : experts ? "moe" : "dense";
 }
 
 // Allocated bytes of each pipeline rank.
@@ -72,6 +81,10 @@ void derive(Measurement& m, const Job& job, const Prediction<Plain>& p) {
 
 void compare(Replay& r, const Run& run, const Prediction<Plain>& p) {
   derive(r.measured, run.job, p);
+  r.run.family = family_of(*run.model);
+  r.run.hardware = run.hardware->accelerator.name;
+  r.run.precision = run.job.precision.name;
+  r.run.gpus = static_cast<double>(run.job.gpus);
   r.predicted = figures(p, r.measured.memory_of);
   r.layout = describe(run.layout);
   r.verdict = verdict(p.step.memory.device, run.hardware->accelerator.capacity.value);

@@ -46,13 +46,22 @@ struct Measurement {
 // Who ran what; what a run is classed and grouped by.
 struct Description {
   std::string id, place;                // "runs.jsonl:12"
-  std::string kind = "run";             // "run", "kernel", "collective", "layer", "serving"
+  std::string kind = "run";             // a measurement's own word: "gemm", "all_reduce", "moe_layer_fwd_bwd", "decode"
+  std::string family;                   // "dense", "moe", "hybrid"; empty when the model was not read
+  double gpus = 0;
   std::string source, framework, hardware, precision, task, model;
   std::string configuration;            // model fields, GPUs, sequence, global batch and source as one text
   std::string title;                    // the same for people, without the source
   std::string cluster_state;
   std::string suspect_reason;
   bool suspect = false;
+};
+
+// A timed part of a step: a kernel, a collective, one pass of a layer.
+struct PartTime {
+  std::string what;
+  double measured = 0, predicted = 0;  // seconds
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
 struct Replay {
@@ -65,6 +74,7 @@ struct Replay {
   double usage = 0;                     // predicted device bytes / capacity
   std::array<double, term_count> terms{};  // seconds of the predicted step
   std::string layout;
+  std::vector<PartTime> parts;          // of a record that is not a run
   [[nodiscard]] bool predicts_out_of_memory() const { return usage > 1; }
 };
 

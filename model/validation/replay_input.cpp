@@ -1,9 +1,11 @@
 #include "model/validation/replay_input.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "model/run/run_input.hpp"
+#include "model/validation/part_input.hpp"
 
 namespace napkin::validation {
 namespace {
@@ -91,18 +93,40 @@ void replay_run(const Field& record, Replay& r) {
   compare(r, run, predict(Scope<Plain>(), run.job, run.layout, run.convention));
 }
 
+// Of a file that names its device and no empty call: the shortest time in it, which can be nothing but the call.
+double shortest_call(const std::vector<SourceText>& lines) {
+  double call = 0;
+  for (const SourceText& t : lines) {
+    if (t.device.empty()) continue;
+    const auto at = t.text.find("\"t_s\":");
+    if (at == std::string::npos) continue;
+    const double s = std::strtod(t.text.c_str() + at + std::string_view("\"t_s\":").size(), nullptr);
+    if (s > 0 && (call == 0 || s < call)) call = s;
+  }
+  return call;
+}
+
 }  // namespace
 
 std::vector<SourceText> split_lines(const std::string& text, const std::string& name) {
   std::vector<SourceText> out;
+  std::string device;
+  double call = 0;
   std::size_t line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) end = text.size();
     std::string one = text.substr(begin, end - begin);
-    if (one.find_first_not_of(" \t\r") != std::string::npos) out.push_back({std::move(one), name, line});
+    if (const auto header = part_header(one, name, line)) {
+      if (header->device) device = std::move(one);
+      else call = header->call;
+    } else if (one.find_first_not_of(" \t\r") != std::string::npos) {
+      out.push_back({std::move(one), name, line, device});
+    }
     begin = end + 1;
   }
+  if (call == 0) call = shortest_call(out);
+  for (SourceText& t : out) t.call = call;
   return out;
 }
 
@@ -125,7 +149,8 @@ Replay replay(const SourceText& source) {
     if (!record.is(Field::Type::object)) record.fail("is not a record; write one JSON object");
     r.run = describe_record(record);
     r.run.place = place;
-    replay_run(record, r);
+    if (is_part(record)) replay_part(record, source.device, source.call, r);
+    else replay_run(record, r);
   } catch (const std::exception& e) {
     r.refused = without_place(one_line(e.what()), place);
     if (r.refused.empty()) r.refused = "cannot be predicted";

@@ -14,6 +14,8 @@ namespace napkin::validation {
 struct SourceText {
   std::string text, file;
   std::size_t line = 1;
+  std::string device = {};  // the header record above it: {"kind": "device", "name": ...}
+  double call = 0;          // seconds of an empty call, where the file states it: {"kind": "launch", "t_s": ...}
 };
 
 // JSON lines (blank lines skipped), or one JSON object or array in a *.json file. InputError when a file cannot be read.

@@ -65,6 +65,19 @@ std::optional<double> spearman(std::span<const double> x, std::span<const double
   return ab / std::sqrt(aa * bb);
 }
 
+std::optional<double> slope(std::span<const double> x, std::span<const double> y) {
+  if (x.size() != y.size()) throw std::logic_error("slope over sets of unequal size");
+  if (x.empty()) return {};
+  const double mx = mean({x.begin(), x.end()}), my = mean({y.begin(), y.end()});
+  double xx = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mx) * (x[i] - mx);
+    xy += (x[i] - mx) * (y[i] - my);
+  }
+  if (xx == 0) return {};
+  return xy / xx;
+}
+
 double weighted_median(std::vector<std::pair<double, double>> v) {
   std::sort(v.begin(), v.end());
   double total = 0, sum = 0;

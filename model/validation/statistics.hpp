@@ -25,6 +25,9 @@ struct ErrorSummary {
 // is constant.
 [[nodiscard]] std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
+// Least-squares slope of y over x; nothing where x does not vary.
+[[nodiscard]] std::optional<double> slope(std::span<const double> x, std::span<const double> y);
+
 // The v that minimises Σ wᵢ|v − xᵢ| (weights ≥ 0, their sum > 0).
 [[nodiscard]] double weighted_median(std::vector<std::pair<double, double>> value_and_weight);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <stdexcept>
 
 namespace napkin::validation {
 namespace {
@@ -14,6 +15,7 @@ bool predicted(const Replay& r) { return r.refused.empty(); }
 // L1: Σ|(Tᵢ + (c − 1)tᵢ)/mᵢ − 1| is least where c is the median of (mᵢ − Tᵢ)/tᵢ + 1 weighted by tᵢ/mᵢ.
 std::vector<TermScale> explain(const Rows& rows) {
   constexpr std::size_t fewest = 3, shown = 3;
+  constexpr double most_scale = 4;  // a term that would have to grow more is no explanation
   std::vector<TermScale> scales;
   std::size_t timed = 0;
   for (const Replay* r : rows) timed += at(r->error, Metric::step_time).has_value();
@@ -26,7 +28,7 @@ std::vector<TermScale> explain(const Rows& rows) {
       breaks.emplace_back(1 + (measured - whole) / r->terms[t], r->terms[t] / measured);
     }
     if (breaks.size() < fewest) continue;
-    const double scale = std::max(0.0, weighted_median(breaks));
+    const double scale = std::clamp(weighted_median(breaks), 0.0, most_scale);
     std::vector<double> left;
     for (const Replay* r : rows) {
       if (!at(r->error, Metric::step_time)) continue;
@@ -55,6 +57,16 @@ ClassSummary summarise_class(const Rows& rows) {
   for (std::size_t i = 0; i < metric_count; ++i) s.metrics[i] = summarise(errors[i]);
   s.allocated_by_rank = summarise(by_rank);
   s.explained = explain(rows);
+  std::vector<double> doublings, drift;
+  for (const Replay* r : rows)
+    if (const auto& e = at(r->error, Metric::step_time)) {
+      doublings.push_back(std::log2(r->run.gpus));
+      drift.push_back(*e);
+    }
+  constexpr std::size_t fewest = 3;
+  const auto [least, most] = std::minmax_element(doublings.begin(), doublings.end());
+  constexpr double doublings_needed = 2;
+  if (drift.size() >= fewest && *most - *least >= doublings_needed) s.per_doubling = slope(doublings, drift);
   return s;
 }
 
@@ -159,6 +171,27 @@ std::string reason_class(const std::string& reason) {
   return out;
 }
 
+const std::vector<Dimension>& dimensions() {
+  static const std::vector<Dimension> known{
+      {"framework", [](const Replay& r) { return r.run.framework; }},
+      {"hardware", [](const Replay& r) { return r.run.hardware; }},
+      {"precision", [](const Replay& r) { return r.run.precision; }},
+      {"task", [](const Replay& r) { return r.run.task; }},
+      {"family", [](const Replay& r) { return r.run.family; }},
+      {"cluster_state", [](const Replay& r) { return r.run.cluster_state; }},
+      {"source", [](const Replay& r) { return r.run.source; }},
+      {"class", [](const Replay& r) { return class_of(r.run); }},
+  };
+  return known;
+}
+
+const std::map<std::string, ClassSummary>& by(const Summary& s, std::string_view dimension) {
+  const auto& known = dimensions();
+  const auto at = std::find_if(known.begin(), known.end(), [&](const Dimension& d) { return d.name == dimension; });
+  if (at == known.end()) throw std::logic_error("runs are not broken down by " + std::string(dimension));
+  return s.by[static_cast<std::size_t>(at - known.begin())];
+}
+
 std::string class_of(const Description& d) { return d.framework + " / " + d.hardware + " / " + d.precision; }
 
 Summary summarise(const std::vector<Replay>& rows) {
@@ -170,15 +203,18 @@ Summary summarise(const std::vector<Replay>& rows) {
       ++s.refused;
       ++s.reasons[reason_class(r.refused)];
     }
-    (r.run.suspect ? suspect : kept).push_back(&r);
+    if (r.run.kind == "run") (r.run.suspect ? suspect : kept).push_back(&r);
   }
   s.all = summarise_class(kept);
   s.suspect = summarise_class(suspect);
-  s.by_framework = classes(kept, [](const Replay& r) { return r.run.framework; });
-  s.by_hardware = classes(kept, [](const Replay& r) { return r.run.hardware; });
-  s.by_precision = classes(kept, [](const Replay& r) { return r.run.precision; });
-  s.by_source = classes(kept, [](const Replay& r) { return r.run.source; });
-  s.by_class = classes(kept, [](const Replay& r) { return class_of(r.run); });
+  for (const Dimension& d : dimensions()) s.by.push_back(classes(kept, d.value));
+  std::map<std::string, std::vector<double>> times;
+  for (const Replay& r : rows) {
+    if (r.run.suspect) continue;
+    if (const auto& e = at(r.error, Metric::step_time)) times[r.run.kind].push_back(*e);
+    for (const PartTime& part : r.parts) times[r.run.kind].push_back(part.error());
+  }
+  for (const auto& [kind, errors] : times) s.by_kind[kind] = summarise(errors);
   s.fit = summarise_fit(kept);
   s.groups = summarise_groups(kept);
   return s;

@@ -13,7 +13,7 @@ namespace napkin::validation {
 // Scaling one term of the step by a constant: what is left of the error.
 struct TermScale {
   Term term{};
-  double scale = 1;        // ≥ 0; minimises Σ|error| over the class
+  double scale = 1;        // 0 to 4; minimises Σ|error| over the class
   double median_abs = 0;   // of |error| with the term scaled
 };
 
@@ -21,6 +21,7 @@ struct ClassSummary {
   std::size_t rows = 0, refused = 0;
   std::array<ErrorSummary, metric_count> metrics{};
   ErrorSummary allocated_by_rank;
+  std::optional<double> per_doubling;  // slope of the step-time error over log2(GPUs); needs 3 rows over a factor of four
   std::vector<TermScale> explained;  // the terms whose scaling leaves least, best first; empty below 3 timed rows
 };
 
@@ -49,10 +50,20 @@ struct Summary {
   std::size_t rows = 0, refused = 0;
   std::map<std::string, std::size_t> reasons;
   ClassSummary all, suspect;
-  std::map<std::string, ClassSummary> by_framework, by_hardware, by_precision, by_source, by_class, by_kind;
+  // By what a row may be classed by, in the order of `dimensions`: {value: rows of it}.
+  std::vector<std::map<std::string, ClassSummary>> by;
+  std::map<std::string, ErrorSummary> by_kind;  // runs by step time; kernels, collectives and layers by their own time
   FitSummary fit;
   std::vector<GroupSummary> groups;
 };
+
+// What the runs are broken down by. A value that a row does not state is the empty string.
+struct Dimension {
+  std::string_view name;  // "framework"
+  std::string (*value)(const Replay&);
+};
+[[nodiscard]] const std::vector<Dimension>& dimensions();
+[[nodiscard]] const std::map<std::string, ClassSummary>& by(const Summary& s, std::string_view dimension);
 
 [[nodiscard]] Summary summarise(const std::vector<Replay>& rows);
 

@@ -54,7 +54,7 @@ direction() {
     BEGIN {
       split("model model/input hardware,model/frameworks model/transformer " \
             "model/kernel,model/collective,model/pipeline,model/memory model/step model/search,model/reliability,model/serving model/run " \
-            "model/validation calibrate cli", floors, " ")
+            "calibrate model/validation cli", floors, " ")
       for (i in floors) {
         n = split(floors[i], rooms, ",")
         for (k = 1; k <= n; ++k) floor[rooms[k]] = i + 0

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "calibrate/fit/kernel_fit.hpp"
+#include "calibrate/samples/check.hpp"
 #include "hardware/hardware_input.hpp"
 
 using namespace napkin;
@@ -94,14 +94,14 @@ TEST_SUITE("kernel data") {
     const auto folder = shared_data();
     if (folder.empty()) return;
     const auto a = read_hardware("h200-sxm").accelerator;
-    const auto samples = read_kernel_lines(folder + "/kernels-h200.jsonl");
+    const auto samples = read_samples({folder + "/kernels-h200.jsonl"}).kernels;
     // Eager calls carry some 15 us of host launch: kernels above 100 us are compared.
     const struct {
       const char* group;
       double above;  // seconds
       Limit limit;
     } rows[] = {{"gemm bf16", 100e-6, {3.5, 8}},  // target 3 / 9: median missed
-                {"gemm fp8_e4m3", 100e-6, {3.8, 9}},
+                {"gemm fp8", 100e-6, {3.8, 9}},
                 {"attention forward cudnn", 100e-6, {3.5, 8}},
                 {"attention backward cudnn", 100e-6, {4.5, 10}},
                 {"attention forward fa2", 100e-6, {4, 10}},

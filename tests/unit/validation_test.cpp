@@ -3,6 +3,10 @@
 
 #include <cmath>
 
+#include "model/validation/constants.hpp"
+#include "model/validation/embedded_runs.hpp"
+#include "model/validation/log_dialects.hpp"
+#include "model/validation/log_input.hpp"
 #include "model/validation/replay_input.hpp"
 #include "model/validation/summary.hpp"
 
@@ -78,10 +82,15 @@ TEST_SUITE("validation statistics") {
     CHECK_FALSE(spearman(std::vector<double>{1}, std::vector<double>{1}));
   }
 
+  TEST_CASE("a slope is that of least squares") {
+    CHECK(*slope(std::vector<double>{1, 2, 3}, std::vector<double>{2, 4, 6}) == doctest::Approx(2));
+    CHECK_FALSE(slope(std::vector<double>{1, 1}, std::vector<double>{2, 4}));
+  }
+
   TEST_CASE("a weighted median is where half the weight lies") {
     CHECK(weighted_median({{1, 1}, {2, 1}, {3, 1}}) == 2);
     CHECK(weighted_median({{3, 1}, {1, 5}, {2, 1}}) == 1);
-    CHECK_THROWS(weighted_median({{1, 0}}));
+    CHECK_THROWS((void)weighted_median({{1, 0}}));
   }
 }
 
@@ -209,6 +218,103 @@ TEST_SUITE("validation records") {
     CHECK(r.run.place == "f.jsonl:3");
     const Summary s = summarise({r});
     CHECK(s.refused == 1);
-    CHECK(s.by_framework.at("nanotron").refused == 1);
+    CHECK(by(s, "framework").at("nanotron").refused == 1);
+  }
+}
+
+TEST_SUITE("validation parts") {
+  TEST_CASE("a kernel is priced on the machine its file names") {
+    const auto lines = split_lines("{\"kind\": \"device\", \"name\": \"NVIDIA H200\"}\n"
+                                   "{\"kind\": \"gemm\", \"dtype\": \"bf16\", \"m\": 8192, \"n\": 8192, \"k\": 8192, \"t_s\": 0.00165}\n"
+                                   "{\"kind\": \"gemm\", \"dtype\": \"bf16\", \"m\": 128, \"n\": 128, \"k\": 128, \"t_s\": 0.00002}\n"
+                                   "{\"kind\": \"launch\", \"t_s\": 0.00002}\n", "k.jsonl");
+    REQUIRE(lines.size() == 2);
+    const Replay big = replay(lines[0]), small = replay(lines[1]);
+    REQUIRE(big.refused == "");
+    CHECK(big.run.hardware == "h200-sxm");
+    CHECK(big.run.place == "k.jsonl:2");
+    REQUIRE(big.parts.size() == 1);
+    // 2·8192³ FLOP at 400 to 989 TFLOP/s.
+    CHECK(big.parts[0].predicted > 2 * std::pow(8192, 3) / 989e12);
+    CHECK(big.parts[0].predicted < 2 * std::pow(8192, 3) / 400e12);
+    CHECK(small.refused.find("the time is the host's") != std::string::npos);
+    const Summary s = summarise({big, small});
+    CHECK(s.by_kind.at("gemm").n == 1);
+    CHECK(s.all.rows == 0);  // runs only
+    CHECK(s.refused == 1);
+  }
+
+  TEST_CASE("a collective needs no bandwidth where it has a time, and says what it lacks") {
+    const Replay a = replay({R"({"collective": "all_reduce", "hardware": "h100-sxm", "gpus": 8, "gpus_per_node": 8, "bytes": 1073741824, "busbw_GBps": 480})", "c", 1});
+    REQUIRE(a.refused == "");
+    CHECK(a.parts[0].measured == doctest::Approx(1.75 * 1073741824 / 480e9));
+    CHECK(replay({R"({"collective": "all_reduce", "hardware": "h100-sxm", "gpus": 8, "bytes": 1024})", "c", 1}).refused.find("busbw_GBps") != std::string::npos);
+    CHECK(replay({R"({"kind": "decode", "hardware": "h200-sxm"})", "c", 1}).refused.find("serving") != std::string::npos);
+    CHECK(replay({R"({"kind": "gemm", "dtype": "bf16", "m": 1, "n": 1, "k": 1, "t_s": 1})", "c", 1}).refused.find("no hardware") != std::string::npos);
+  }
+}
+
+TEST_SUITE("validation embedded") {
+  TEST_CASE("what is compiled in is predicted, but for what the host hides or no formula prices") {
+    std::vector<Replay> rows;
+    for (const SourceText& t : embedded_sources()) rows.push_back(replay(t));
+    const Summary s = summarise(rows);
+    CHECK(s.all.rows >= 120);
+    CHECK(s.all.refused == 0);
+    CHECK(s.by_kind.at("gemm").n >= 100);
+    CHECK(s.by_kind.at("run").n == s.all.metrics[0].n);
+    for (const auto& [reason, n] : s.reasons) {
+      CAPTURE(reason);
+      CHECK((reason.find("the time is the host's") != std::string::npos || reason.find("no formula predicts") != std::string::npos ||
+             reason.find("does not multiply") != std::string::npos));
+    }
+    for (const ConstantCount& c : constants_of(rows)) CHECK(c.rows > 0);
+  }
+}
+
+namespace {
+
+Replay of_log(const std::string& name, const std::string& extra) {
+  const std::string path = std::string(NAPKIN_SOURCE_DIR) + "/examples/logs/" + name;
+  std::string text = read_log(read_text(path), name).record;
+  text.insert(text.size() - 1, extra);
+  return replay({text, name, 1});
+}
+
+}  // namespace
+
+TEST_SUITE("validation logs") {
+  TEST_CASE("sizes, layout, time and memory of each format") {
+    struct Expected {
+      const char *log, *extra, *layout;
+      double step, gib;
+    };
+    for (const Expected& e : {Expected{"megatron-lm.log", R"(, "hardware": "h100-sxm")", "tp4 sp pp2 dp8 zero1 mb1", 1.951, 25110.8 / 1024},
+                              Expected{"torchtitan.log", "", "dp8 zero3 mb1 selective", 8192 / 5758.0, 47.65},
+                              Expected{"nanotron.log", R"(, "hardware": "h100-sxm")", "tp4 sp dp8 zero1 mb2", 1.205, 29410.5 / 1024},
+                              Expected{"maxtext.log", R"(, "hardware": "tpu-v6e")", "dp64 zero3 mb3 full", 4.99, 0},
+                              Expected{"deepspeed.log", R"(, "hardware": "h100-sxm", "model": "llama3-8b", "seq_len": 4096)", "dp16 zero3 mb4", 0.5 * (64 / 21.6 + 64 / 21.5), 47.2}}) {
+      CAPTURE(e.log);
+      const Replay r = of_log(e.log, e.extra);
+      REQUIRE(r.refused == "");
+      CHECK(r.layout == e.layout);
+      CHECK(*at(r.measured.figures, Metric::step_time) == doctest::Approx(e.step));
+      const auto& allocated = at(r.measured.figures, Metric::allocated);
+      const double bytes = allocated ? *allocated : at(r.measured.figures, Metric::reserved).value_or(0);
+      CHECK(bytes == doctest::Approx(e.gib * 0x1p30));
+    }
+  }
+
+  TEST_CASE("a log without step lines is refused") {
+    CHECK_THROWS_AS((void)read_log("hello\nworld\n", "x.log"), InputError);
+    CHECK_THROWS_AS((void)read_log("", "x.log"), InputError);
+  }
+
+  TEST_CASE("numbers as logs print them") {
+    CHECK(*number_behind("tps: 5,745  tflops", "tps:") == 5745);
+    CHECK(*number_behind("elapsed_time_per_iteration_ms: 1.2K | x", "elapsed_time_per_iteration_ms") == 1200);
+    CHECK(*number_behind("memory: 57.83GiB(73%)", "memory:") == 57.83);
+    CHECK(*number_behind("a=1e-3,", "a") == 1e-3);
+    CHECK_FALSE(number_behind("a: none", "a"));
   }
 }

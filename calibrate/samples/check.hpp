@@ -1,0 +1,34 @@
+// Predicted against measured, by group.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calibrate/samples/residual.hpp"
+#include "calibrate/samples/samples.hpp"
+
+namespace napkin::fit {
+
+struct Comparison {
+  std::string group;   // "gemm bf16", "all gemm", "all-reduce"
+  std::string sizes;   // "all", "100 us and more", "1 MiB and more"
+  Residual residual;
+  std::string worst;   // shape of the largest error
+  double worst_measured = 0, worst_predicted = 0;  // seconds
+};
+
+struct CheckReport {
+  std::vector<Comparison> groups;               // the largest median first
+  std::size_t short_calls = 0;                  // host-timed, too short to tell the kernel from the call
+  std::map<std::string, std::size_t> refused;   // samples the machine's file cannot predict, by reason
+};
+
+// `held_out`: compare only this share of the shapes, drawn as the fit draws it; 0 = all. `regime`: of kernels that state
+// none.
+[[nodiscard]] CheckReport check(const Hardware& h, const Samples& samples, double held_out, Regime regime);
+
+// Residual of the model as it stands over all samples.
+[[nodiscard]] Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime);
+
+}  // namespace napkin::fit

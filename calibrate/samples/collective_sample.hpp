@@ -1,0 +1,34 @@
+// One measured collective, and what the model gives for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/collective/collective.hpp"
+
+namespace napkin::fit {
+
+struct CollectiveSample {
+  std::string group;  // "all-reduce"
+  std::string shape;  // "all-reduce 8 x 1048576"
+  Operation operation = Operation::all_reduce;
+  int ranks = 2;
+  int per_node = 0;  // ranks that share a node; 0 = as many as the machine has
+  std::optional<Method> method;  // where the run forced one
+  double bytes = 0;  // the whole buffer, as nccl-tests counts
+  double seconds = 0;
+  bool multicast = true;  // false: the run kept the switch from reducing (NVLS off)
+  bool host_timed = false;
+  double call = 0;  // seconds of the smallest call timed the same way, where host-timed
+};
+
+// "all_reduce", "all-reduce", "AllReduce", "alltoall", "sendrecv"; nothing for other words.
+[[nodiscard]] std::optional<Operation> collective_operation(std::string_view word);
+// Of a library's words for an algorithm and a protocol: "Ring", "LL128".
+[[nodiscard]] std::optional<Method> collective_method(std::string_view algorithm, std::string_view protocol);
+[[nodiscard]] CollectiveSample collective_sample(Operation operation, int ranks, int per_node, double bytes,
+                                                 double seconds);
+[[nodiscard]] double predict(const Network& network, const CollectiveSample& s);
+
+}  // namespace napkin::fit

@@ -1,0 +1,26 @@
+// Measurements as `calibrate measure` and `calibrate import` write them: JSON lines (docs/measurements.md).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/samples/collective_sample.hpp"
+#include "calibrate/samples/kernel_sample.hpp"
+
+namespace napkin::fit {
+
+struct Samples {
+  std::vector<KernelSample> kernels;
+  std::vector<CollectiveSample> collectives;
+  std::map<std::string, std::string> device;   // members of the header records as text; the first file wins
+  std::map<std::string, std::size_t> unused;   // rows that no formula predicts, by kind
+  std::size_t rows = 0;
+  bool regime_stated = true;  // false: some kernel rows do not say under which clocks they ran
+};
+
+// Reads one file, or several as one. `regime`: of rows that state none. InputError names file, line and field.
+[[nodiscard]] Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime = {});
+
+}  // namespace napkin::fit

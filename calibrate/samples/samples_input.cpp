@@ -1,0 +1,226 @@
+#include "calibrate/samples/samples.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+
+#include "model/input/document_input.hpp"
+
+namespace napkin::fit {
+namespace {
+
+constexpr std::int64_t most_ranks = 1'000'000;
+// Ways of timing that see the kernel alone, or hide the host's part behind the call before; any other includes it.
+constexpr std::array<std::string_view, 4> kernel_timers{"kernel", "cupti", "graph", "loop"};
+// The product that a sustained run repeats when the row does not say (8192 cubed).
+constexpr double sustained_edge = 8192;
+
+// State that a header record sets for the rows below it.
+struct Header {
+  bool host_timed = true;
+  std::optional<Regime> regime;
+  int ranks = 0, per_node = 0;
+  bool multicast = true;
+};
+
+class Reader {
+  Samples& out_;
+  Header header_;
+  std::optional<Regime> regime_;
+  double call_ = 0;  // of the file's launch record
+
+  [[nodiscard]] static double positive(const Field& f) {
+    const double v = f.number();
+    if (!(v > 0)) f.fail("is " + f.raw() + "; write a number above zero");
+    return v;
+  }
+  [[nodiscard]] static MatrixType type(const Field& row) {
+    const auto f = row["dtype"];
+    const auto t = matrix_type(f.string());
+    if (!t) f.fail("is " + f.raw() + ", not a number format; write bf16, fp16, tf32, fp32, fp8_e4m3 or nvfp4");
+    return *t;
+  }
+  [[nodiscard]] static Regime regime(const Field& f) {
+    if (f.string() == "sustained") return Regime::sustained;
+    if (f.string() != "burst") f.fail("is " + f.raw() + "; write \"sustained\" or \"burst\"");
+    return Regime::burst;
+  }
+  [[nodiscard]] static bool sees_kernels(const Field& timer) {
+    return std::find(kernel_timers.begin(), kernel_timers.end(), timer.string()) != kernel_timers.end();
+  }
+  [[nodiscard]] bool host_timed(const Field& row) const {
+    const auto f = row.find("timer");
+    return f ? !sees_kernels(*f) : header_.host_timed;
+  }
+  [[nodiscard]] static double optional(const Field& row, std::string_view key, double otherwise) {
+    const auto f = row.find(key);
+    return f ? positive(*f) : otherwise;
+  }
+
+  void read_header(const Field& row) {
+    for (const auto& [key, value] : row.members())
+      if (key != "kind") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
+    if (const auto f = row.find("timer")) header_.host_timed = !sees_kernels(*f);
+    if (const auto f = row.find("regime")) header_.regime = regime(*f);
+    if (const auto f = row.find("nvls")) header_.multicast = f->boolean();
+    for (const auto key : {"world", "ranks", "gpus"})
+      if (const auto f = row.find(key)) header_.ranks = static_cast<int>(f->integer(1, most_ranks));
+    if (const auto f = row.find("ranks_per_node")) header_.per_node = static_cast<int>(f->integer(1, most_ranks));
+  }
+
+  void add(const Field& row, KernelSample s) {
+    s.host_timed = host_timed(row);
+    if (const auto f = row.find("regime")) s.regime = regime(*f);
+    else if (!s.regime) s.regime = header_.regime ? header_.regime : regime_;
+    if (!s.regime && s.kind != KernelSample::Kind::memory && s.kind != KernelSample::Kind::host)
+      out_.regime_stated = false;
+    out_.kernels.push_back(std::move(s));
+  }
+
+  void read_collective(const Field& row, Operation operation) {
+    if (const auto groups = row.find("groups"); groups && groups->number() > 1) {
+      ++out_.unused[std::string(to_string(operation)) + ", several groups at once"];
+      return;
+    }
+    const auto ranks = row.has("ranks") ? row.find("ranks") : row.find("world");
+    const int n = ranks ? static_cast<int>(ranks->integer(1, most_ranks)) : header_.ranks;
+    if (n < 1) row.fail("says nowhere how many ranks took part; write \"ranks\": 8, or \"world\" in the header");
+    const auto node = row.find("ranks_per_node");
+    const auto amortised = row.find("t_amortised");
+    auto s = collective_sample(operation, n, node ? static_cast<int>(node->integer(1, most_ranks)) : header_.per_node,
+                               positive(row["bytes"]), positive(amortised ? *amortised : row["t_s"]));
+    s.host_timed = host_timed(row);
+    s.multicast = header_.multicast;
+    if (const auto a = row.find("algo"); a && a->string() != "auto") force(s, *a, row["proto"]);
+    out_.collectives.push_back(std::move(s));
+  }
+
+  // The sizes of a product: beside a count of repetitions they stand apart, under "case".
+  [[nodiscard]] static Field shape_of(const Field& row) {
+    const auto apart = row.find("case");
+    return apart ? *apart : row;
+  }
+
+  static void force(CollectiveSample& s, const Field& algorithm, const Field& protocol) {
+    s.method = collective_method(algorithm.string(), protocol.string());
+    if (!s.method) algorithm.fail("and /proto name no method that napkin knows; write Ring or Tree, LL, LL128 or Simple");
+    const auto suffix = " by " + std::string(to_string(s.method->algorithm)) + "/" + std::string(to_string(s.method->protocol));
+    s.group += suffix;
+    s.shape += suffix;
+  }
+
+  void read_gemm(const Field& row, const std::string& kind) {
+    const bool plain = kind == "gemm";
+    const auto size = shape_of(row);
+    const auto count = size.find("batch");
+    const GemmShape<Plain> shape{positive(size["m"]), positive(size["n"]), positive(size["k"]),
+                                 count ? positive(*count) : plain ? 1.0 : positive(size["batch"])};
+    if (is_warm(row, kind)) return;
+    auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
+    if (shape.count.si() > 1) s.group = "gemm batched";
+    add(row, std::move(s));
+  }
+
+  void read_attention(const Field& row, Pass pass) {
+    const double s = positive(row["s"]), d = positive(row["d"]);
+    const auto causal = row.find("causal");
+    AttentionShape<Plain> shape{positive(row["b"]), optional(row, "sq", s), s, positive(row["hq"]),
+                                optional(row, "hk", row["hq"].number()), d, optional(row, "dv", d)};
+    shape.causal = !causal || causal->boolean();
+    auto x = attention_sample(attention_kernel(row["backend"].string()), shape, pass, positive(row["t_s"]));
+    if (row.has("dtype")) x.format = type(row).format;
+    add(row, std::move(x));
+  }
+
+  // Operands that lie in the cache are not what a training step finds: counted, not used.
+  bool is_warm(const Field& row, const std::string& what) {
+    const auto f = row.find("l2");
+    if (!f || f->string() != "warm") return false;
+    ++out_.unused[what + ", cached operands"];
+    return true;
+  }
+
+  void read_memory(const Field& row, const std::string& operation) {
+    const auto traffic = traffic_of(operation);
+    if (!traffic) {
+      ++out_.unused[operation];
+      return;
+    }
+    if (is_warm(row, operation)) return;
+    auto s = memory_sample(*traffic, positive(row["moved"]), positive(row["t_s"]));
+    s.shape = operation + " " + s.shape;
+    add(row, std::move(s));
+  }
+
+  void read_row(const Field& row) {
+    const auto kind = row["kind"].string();
+    ++out_.rows;
+    if (kind == "device") {
+      --out_.rows;
+      read_header(row);
+    } else if (kind == "gemm" || kind == "bmm" || kind == "grouped_mm") {
+      read_gemm(row, kind);
+    } else if (kind == "gemm_sustained") {
+      const auto size = shape_of(row);
+      const double m = optional(size, "m", sustained_edge), n = optional(size, "n", m), k = optional(size, "k", m);
+      const auto rate = row.find("tflops");
+      auto s = gemm_sample(row.has("dtype") ? type(row) : *matrix_type("bf16"), {m, n, k},
+                           rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
+      s.regime = Regime::sustained;
+      add(row, std::move(s));
+    } else if (kind == "attn_fwd" || kind == "attn_bwd") {
+      read_attention(row, kind == "attn_fwd" ? Pass::forward : Pass::backward);
+    } else if (kind == "membound") {
+      read_memory(row, row["op"].string());
+    } else if (kind == "h2d" || kind == "d2h") {
+      add(row, host_sample(kind == "h2d", positive(row["bytes"]), positive(row["t_s"])));
+    } else if (kind == "launch") {
+      if (host_timed(row) && !row.has("timer")) call_ = std::max(call_, positive(row["t_s"]));
+      ++out_.unused[kind];
+    } else if (const auto operation = collective_operation(kind)) {
+      read_collective(row, *operation);
+    } else if (traffic_of(kind) && row.has("moved")) {
+      read_memory(row, kind);
+    } else {
+      ++out_.unused[kind];
+    }
+  }
+
+ public:
+  Reader(Samples& out, std::optional<Regime> regime) : out_(out), regime_(regime) {}
+
+  void read_file(const std::string& path) {
+    std::ifstream in(path);
+    if (!in) throw InputError(path + ": cannot be read");
+    const auto first_kernel = out_.kernels.size(), first_collective = out_.collectives.size();
+    header_ = {};
+    call_ = 0;
+    std::string text;
+    for (std::size_t line = 1; std::getline(in, text); ++line) {
+      if (text.find_first_not_of(" \t\r") == text.npos) continue;
+      const auto document = Document::parse_line(text, path, line);
+      if (!document.root().is(Field::Type::object))
+        document.root().fail("is not an object; a measurement is {\"kind\": \"gemm\", ...}");
+      read_row(document.root());
+    }
+    // An event pair around one call cannot be shorter than the call.
+    for (auto i = first_kernel; i < out_.kernels.size(); ++i)
+      if (out_.kernels[i].host_timed) out_.kernels[i].call = call_;
+    double least = std::numeric_limits<double>::infinity();
+    for (auto i = first_collective; i < out_.collectives.size(); ++i) least = std::min(least, out_.collectives[i].seconds);
+    for (auto i = first_collective; i < out_.collectives.size(); ++i)
+      if (out_.collectives[i].host_timed) out_.collectives[i].call = least;
+  }
+};
+
+}  // namespace
+
+Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime) {
+  Samples out;
+  Reader reader(out, regime);
+  for (const auto& f : files) reader.read_file(f);
+  return out;
+}
+
+}  // namespace napkin::fit

@@ -1,0 +1,31 @@
+// napkin calibrate fit: measurements → a hardware file. Needs Eigen at build time (NAPKIN_HAS_FIT).
+#include <memory>
+
+#include "cli/calibrate.hpp"
+#include "cli/calibrate_fit_report.hpp"
+#include "model/input_error.hpp"
+
+namespace napkin::cli {
+
+void add_calibrate_fit(CLI::App& calibrate, Session&) {
+  auto* c = calibrate.add_subcommand("fit", "Fit a machine's constants to measurements, and write a hardware file");
+  const auto o = std::make_shared<FitRequest>();
+  c->add_option("samples", o->samples, "JSON lines, as calibrate measure and import write")->required();
+  c->add_option("--base", o->base, "The machine whose other constants stay: a catalog name or a file (default: what the samples name)");
+  c->add_option("--held-out,--holdout", o->held_out, "Share of the shapes, drawn by hash, that no constant sees (default 20%)");
+  c->add_option("--regime", o->regime, "Clocks of kernels that do not say: burst (default) or sustained");
+  c->add_option("-o,--output", o->output, "The hardware file to write");
+  c->add_option("--name", o->name, "Its name (default: from the file's)");
+  add_format(*c, o->format);
+  c->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
+            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --format json");
+  c->callback([o] { print(fit_report(*o)); });
+}
+
+#ifndef NAPKIN_HAS_FIT
+std::string fit_report(const FitRequest&) {
+  throw InputError("calibrate fit needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
+}
+#endif
+
+}  // namespace napkin::cli

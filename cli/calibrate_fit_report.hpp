@@ -1,0 +1,20 @@
+// What `napkin calibrate fit` was asked, and its answer. The part that links the fitting library is apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/table.hpp"
+
+namespace napkin::cli {
+
+struct FitRequest {
+  std::vector<std::string> samples;
+  std::string base, held_out = "20%", regime, output, name;
+  OutputFormat format = OutputFormat::table;
+};
+
+// Fits, writes the hardware file where one is asked for, and reports every constant with its evidence.
+[[nodiscard]] std::string fit_report(const FitRequest& request);
+
+}  // namespace napkin::cli

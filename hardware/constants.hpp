@@ -1,0 +1,76 @@
+// Every constant of a machine, with the place a hardware file holds it at.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/hardware.hpp"
+
+namespace napkin {
+
+// Calls f(path, constant) for every constant of a machine; the path is where a hardware file holds it.
+template <class F>
+void for_each_constant(const Hardware& h, F f) {
+  const auto& a = h.accelerator;
+  const auto maybe = [&](const std::string& path, const auto& constant) {
+    if (constant) f(path, *constant);
+  };
+  for (std::size_t i = 0; i < number_format_count; ++i) maybe("/peak/" + std::string(format_names[i]), a.peak[i]);
+  f("/memory/capacity", a.capacity);
+  f("/memory/bandwidth", a.memory_bandwidth);
+  f("/chip/units", a.units);
+  maybe("/chip/l2", a.l2);
+  maybe("/chip/clock", a.clock);
+  maybe("/chip/power", a.power);
+  maybe("/price/per_hour", a.price_per_hour);
+  f("/host/bandwidth", a.host_bandwidth);
+  f("/host/launch", a.launch);
+  for (std::size_t i = 0; i < number_format_count; ++i) {
+    if (!a.gemm.rate[i]) continue;
+    maybe("/kernels/gemm/sustained/" + std::string(format_names[i]), a.gemm.rate[i]->sustained);
+    maybe("/kernels/gemm/burst/" + std::string(format_names[i]), a.gemm.rate[i]->burst);
+  }
+  f("/kernels/gemm/floor", a.gemm.floor);
+  f("/kernels/gemm/wave", a.gemm.wave);
+  f("/kernels/gemm/split", a.gemm.split);
+  f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
+  for (const auto& [name, kernel] : a.attention) {
+    const auto at = "/kernels/attention/" + name;
+    for (const auto& [dim, rate] : kernel.by_head_dim) {
+      f(at + "/forward/" + std::to_string(dim), rate.forward);
+      f(at + "/backward/" + std::to_string(dim), rate.backward);
+    }
+    f(at + "/half_keys", kernel.half_keys);
+    f(at + "/half_keys_backward", kernel.half_keys_backward);
+    f(at + "/block", kernel.block);
+    f(at + "/sustained", kernel.sustained);
+    f(at + "/floor", kernel.floor);
+  }
+  f("/kernels/elementwise/memory_fraction", a.elementwise.memory_fraction);
+  f("/kernels/elementwise/floor", a.elementwise.floor);
+  for (std::size_t i = 0; i < traffic_count; ++i)
+    maybe("/kernels/elementwise/by_traffic/" + std::string(traffic_names[i]), a.elementwise.by_traffic[i]);
+  for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
+    const auto& t = h.network.tiers[i];
+    const auto at = "/network/tiers/" + std::to_string(i) + "/";
+    f(at + "bandwidth", t.bandwidth);
+    f(at + "efficiency", t.efficiency);
+    f(at + "latency", t.latency);
+    maybe(at + "oversubscription", t.oversubscription);
+    maybe(at + "nics", t.nics);
+  }
+}
+
+// "/network/tiers/0/latency" → network, tiers, 0, latency
+[[nodiscard]] inline std::vector<std::string> path_keys(std::string_view path) {
+  std::vector<std::string> keys;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto next = path.find('/', at + 1);
+    keys.emplace_back(path.substr(at + 1, next == path.npos ? path.npos : next - at - 1));
+    at = next == path.npos ? path.size() : next;
+  }
+  return keys;
+}
+
+}  // namespace napkin

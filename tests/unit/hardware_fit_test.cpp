@@ -1,0 +1,126 @@
+// A whole machine from synthetic samples: known constants come back through noise and 10 % outliers, and the file that is
+// written reads back as the machine that was fitted.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "calibrate/fit/hardware_file.hpp"
+#include "calibrate/samples/check.hpp"
+#include "hardware/constants.hpp"
+#include "hardware/hardware_input.hpp"
+
+using namespace napkin;
+using namespace napkin::fit;
+
+namespace {
+
+class Noise {
+  std::mt19937 random_{11};
+  std::normal_distribution<double> normal_{0, 0.02};
+  int n_ = 0;
+
+ public:
+  double operator()(double seconds) {
+    const double outlier = ++n_ % 10 == 0 ? 2.5 : 1;
+    return seconds * std::exp(normal_(random_)) * outlier;
+  }
+};
+
+Samples measurements(const Hardware& truth) {
+  Noise noise;
+  Samples out;
+  const auto add = [&](KernelSample s, Regime regime) {
+    s.regime = regime;
+    s.seconds = noise(predict(truth.accelerator, s, regime));
+    out.kernels.push_back(s);
+  };
+  for (const auto* type : {"bf16", "fp8"})
+    for (const double m : {1.0, 64.0, 512.0, 2048.0, 8192.0})
+      for (const double n : {1024.0, 4096.0, 14336.0})
+        for (const double k : {1024.0, 4096.0, 8192.0, 16384.0}) add(gemm_sample(*matrix_type(type), {m, n, k}, 1), Regime::burst);
+  for (const double m : {4096.0, 8192.0, 16384.0}) add(gemm_sample(*matrix_type("bf16"), {m, 8192.0, 8192.0}, 1), Regime::sustained);
+  for (const auto pass : {Pass::forward, Pass::backward})
+    for (const double b : {1.0, 4.0, 16.0})
+      for (const double q : {512.0, 1024.0, 2048.0, 4096.0, 8192.0})
+        for (const double d : {64.0, 128.0}) {
+          const AttentionShape<Plain> shape{b, q, q, 32.0, 8.0, d, d};
+          add(attention_sample("cudnn", shape, pass, 1), Regime::burst);
+          if (q == 8192) add(attention_sample("cudnn", shape, pass, 1), Regime::sustained);
+        }
+  for (double bytes = 1e4; bytes < 1e10; bytes *= 1.6) add(memory_sample(Traffic::stream, bytes, 1), Regime::burst);
+  for (double bytes = 1e7; bytes < 1e10; bytes *= 1.6) add(memory_sample(Traffic::norm, bytes, 1), Regime::burst);
+  for (double bytes = 64; bytes < 5e9; bytes *= 2)
+    for (const auto o : {Operation::all_gather, Operation::reduce_scatter}) {
+      auto s = collective_sample(o, 8, 0, bytes, 1);
+      s.seconds = noise(predict(truth.network, s));
+      out.collectives.push_back(s);
+    }
+  return out;
+}
+
+}  // namespace
+
+TEST_SUITE("hardware fit") {
+  TEST_CASE("known constants come back, in two regimes, and the written file holds them") {
+    auto truth = read_hardware("h200");
+    auto& a = truth.accelerator;
+    const auto bf16 = static_cast<std::size_t>(Format::bf16), fp8 = static_cast<std::size_t>(Format::fp8);
+    a.gemm.rate[bf16]->burst->value = 0.78;
+    a.gemm.rate[bf16]->sustained->value = 0.62;
+    a.gemm.rate[fp8]->burst->value = 0.66;
+    a.gemm.memory_fraction.value = 0.9;
+    a.elementwise.memory_fraction.value = 0.85;
+    a.elementwise.by_traffic[static_cast<std::size_t>(Traffic::norm)]->value = 0.6;
+    truth.network.tiers[0].efficiency.value = 0.75;
+    a.attention["cudnn"].sustained.value = 0.85;
+    a.attention["cudnn"].by_head_dim[128].backward.value = 0.55;
+    const auto fit = fit_hardware(read_hardware("h200"), measurements(truth), 0.2, Regime::burst);
+    const auto text = hardware_file(fit, "mine", "synthetic", {{"driver", "1"}});
+    CHECK(hardware_problems(Document::parse(text, "mine.json")).empty());
+    const auto back = read_hardware(Document::parse(text, "mine.json"));
+    const auto& b = back.accelerator;
+    CHECK(b.gemm.rate[bf16]->burst->value.si() == doctest::Approx(0.78).epsilon(0.02));
+    CHECK(b.gemm.rate[bf16]->sustained->value.si() == doctest::Approx(0.62).epsilon(0.03));
+    CHECK(b.gemm.rate[fp8]->burst->value.si() == doctest::Approx(0.66).epsilon(0.02));
+    CHECK(b.gemm.rate[fp8]->sustained->value.si() == doctest::Approx(0.66 * 0.62 / 0.78).epsilon(0.04));  // by the ratio
+    CHECK(b.gemm.rate[fp8]->sustained->source->kind == Evidence::assumed);
+    CHECK(b.gemm.memory_fraction.value.si() == doctest::Approx(0.9).epsilon(0.03));
+    CHECK(b.elementwise.memory_fraction.value.si() == doctest::Approx(0.85).epsilon(0.02));
+    CHECK(b.elementwise.by_traffic[static_cast<std::size_t>(Traffic::norm)]->value.si() == doctest::Approx(0.6).epsilon(0.02));
+    CHECK(back.network.tiers[0].efficiency.value.si() == doctest::Approx(0.75).epsilon(0.03));
+    CHECK(b.attention.at("cudnn").sustained.value.si() == doctest::Approx(0.85).epsilon(0.03));
+    CHECK(b.attention.at("cudnn").by_head_dim.at(128).backward.value.si() == doctest::Approx(0.55).epsilon(0.04));
+    CHECK(b.gemm.rate[bf16]->burst->source->kind == Evidence::fitted);
+    for (const auto& g : fit.groups) {
+      CAPTURE(g.group);
+      CHECK(g.fit.fitted.median < 0.04);
+      for (const auto& p : g.fit.parameters) CHECK(p.standard_error >= 0);
+    }
+    CHECK(text.find("held_out_median_pct") != std::string::npos);
+    CHECK(text.find("standard_error") != std::string::npos);
+  }
+
+  TEST_CASE("every machine of the catalog survives being written and read") {
+    Samples s;
+    for (double bytes = 1e7; bytes < 1e10; bytes *= 1.5) s.kernels.push_back(memory_sample(Traffic::stream, bytes, bytes / 5e11 + 3e-6));
+    for (const auto& name : catalog_names()) {
+      CAPTURE(name);
+      const auto fit = fit_hardware(read_hardware(name), s, 0, Regime::burst);
+      const auto back = read_hardware(Document::parse(hardware_file(fit, "mine", "synthetic", {}), "mine.json"));
+      std::map<std::string, double> values;
+      for_each_constant(fit.hardware, [&](const std::string& leaf, const auto& c) { values[leaf] = c.value.si(); });
+      std::size_t same = 0;
+      for_each_constant(back, [&](const std::string& leaf, const auto& c) {
+        CAPTURE(leaf);
+        CHECK(c.value.si() == doctest::Approx(values.at(leaf)).epsilon(1e-4));
+        ++same;
+      });
+      CHECK(same == values.size());
+    }
+  }
+
+  TEST_CASE("samples that tell nothing are refused") {
+    CHECK_THROWS_AS((void)fit_hardware(read_hardware("h200"), Samples{}, 0.2, Regime::burst), InputError);
+  }
+}
