@@ -37,7 +37,6 @@ void add_commands(CLI::App& app, Session& session) {
   add_hw(app, session);
   add_models(app, session);
   add_frameworks(app, session);
-  add_calibrate(app, session);
 }
 
 }  // namespace napkin::cli
