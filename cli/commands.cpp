@@ -16,6 +16,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_network(app, session);
   add_shard(app, session);
   add_pipeline(app, session);
+  add_calibrate(app, session);
   add_kv(app, session);
   add_decode(app, session);
   add_prefill(app, session);
