@@ -91,6 +91,7 @@ struct LowPrecision {
 struct Overlap {
   Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
   Constant<Scalar> expert_parallel;   // hidden share of EP all-to-all
+  Constant<Scalar> expert_parallel_chunks;  // the same with several chunks a rank: one's passes hide another's exchange
   Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
@@ -148,6 +149,10 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  Constant<Scalar> expert_gemm_share;   // of a dense product's rate that grouped expert products reach
+  Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
+  Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
+  bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.

@@ -134,9 +134,10 @@ void apply(const Field& root, Profile& p) {
     take(*f, "saves_quantised", p.low_precision.saves_quantised);
   }
   if (const auto f = root.find("overlap")) {
-    const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});
+    const Group g(*f, {"tensor_parallel", "expert_parallel", "expert_parallel_chunks", "context_parallel", "pipeline"});
     take(g, "tensor_parallel", share, p.overlap.tensor_parallel);
     take(g, "expert_parallel", share, p.overlap.expert_parallel);
+    take(g, "expert_parallel_chunks", share, p.overlap.expert_parallel_chunks);
     take(g, "context_parallel", share, p.overlap.context_parallel);
     take(g, "pipeline", share, p.overlap.pipeline);
   }
@@ -169,9 +170,13 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
+    take(g, "gemm_share", share, p.expert_gemm_share);
+    take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
+    take(g, "launches", number, p.expert_launches);
+    take(*f, "tensor_parallel", p.expert_tensor_parallel);
     if (const auto v = f->find("exchange"))
       p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
   }
@@ -244,6 +249,7 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.elementwise.loss_passes, "elementwise/loss_passes");
   need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
   need(p.overlap.expert_parallel, "overlap/expert_parallel");
+  need(p.overlap.expert_parallel_chunks, "overlap/expert_parallel_chunks");
   need(p.overlap.context_parallel, "overlap/context_parallel");
   need(p.overlap.pipeline, "overlap/pipeline");
   need(p.host.step, "host/step");
@@ -266,9 +272,13 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.straggler, "compute/straggler");
   need(p.expert_imbalance, "moe/imbalance");
   need(p.permute_passes, "moe/permute_passes");
+  need(p.expert_gemm_share, "moe/gemm_share");
+  need(p.expert_sync, "moe/sync");
+  need(p.expert_launches, "moe/launches");
   need(p.time_residual, "residuals/step_time");
   need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
+  if (p.expert_gemm_share.value <= 0) d.root().fail("\"moe/gemm_share\" is 0; write a share above 0");
   if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");
 }
 

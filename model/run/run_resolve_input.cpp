@@ -211,6 +211,12 @@ class Resolver {
     l.vpp = r_.vpp.value_or(1);
     l.ep = r_.ep.value_or(1);
     l.etp = moe ? r_.etp.value_or(1) : 1;
+    // Experts follow TP where the framework does so and the ranks divide.
+    const std::int64_t ranks = static_cast<std::int64_t>(l.ep) * l.tp * l.pp;
+    if (moe && !r_.etp && run_.profile->expert_tensor_parallel && l.tp > 1 && job.gpus % ranks == 0) {
+      l.etp = l.tp;
+      assume(fmt::format("etp = tp = {} (as the framework does)", l.etp));
+    }
     if (!moe && (l.ep > 1 || r_.etp.value_or(1) > 1))
       fail(l.ep > 1 ? "ep" : "etp", fmt::format("is {}, but {} has no experts; write 1", std::max(l.ep, r_.etp.value_or(1)),
                                                job.model->name));

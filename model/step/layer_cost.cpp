@@ -20,7 +20,8 @@ LayerKey layer_key(const Job& job, const Layout& l) {
   const std::uint8_t modules = l.modules != 0 ? l.modules : job.profile->recompute.selective;
   return {.tp = l.tp, .sp = l.sp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch = l.micro_batch,
           .recompute = l.recompute,
-          .modules = l.recompute == Recompute::selective ? modules : std::uint8_t{0}};
+          .modules = l.recompute == Recompute::selective ? modules : std::uint8_t{0},
+          .interleaved = l.ep > 1 && l.vpp > 1};
 }
 
 std::string_view attention_kernel(const Job& job) {
@@ -65,7 +66,8 @@ class Pricer {
         kernel_(attention_kernel(job)),
         gemm_share_(scope.read("x_gemm", job.profile->gemm_share)),
         tp_hidden_(scope.read("o_tp", job.profile->overlap.tensor_parallel)),
-        ep_hidden_(scope.read("o_ep", job.profile->overlap.expert_parallel)),
+        ep_hidden_(key.interleaved ? scope.read("o_ep_chunks", job.profile->overlap.expert_parallel_chunks)
+                                   : scope.read("o_ep", job.profile->overlap.expert_parallel)),
         launch_(scope.read("t_launch", accelerator_.launch) * scope.read("x_launch", job.profile->host.launch)),
         chain_kernels_(scope.read("n_kernels", job.profile->elementwise.kernels)),
         kernels_(chain_kernels_.si()),
@@ -80,10 +82,18 @@ class Pricer {
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
     const double out = job_.precision.base_bytes;
     const auto& s = o.gemm;
+    const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
     const auto run = [&](const GemmShape<K>& shape, double output) {
-      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / gemm_share_,
+      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / share,
                  "model/kernel/gemm.cpp");
     };
+    if (o.waits) {
+      // Before fusion every local expert has kernels of its own, and quantising adds the casts of its operands.
+      const double each = o.local_experts * (low && job_.precision.cast_bytes > 0 ? 2.5 : 1);
+      forward_kernels_ += each * job_.profile->expert_launches.value.si();
+      backward_kernels_ += each * job_.profile->expert_launches.value.si();
+      waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
+    }
     const SecondsT<K> forward = run(s, out);
     forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
@@ -244,7 +254,7 @@ class Pricer {
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
-    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()));
+    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
@@ -286,7 +296,7 @@ class Pricer {
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
-  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 

@@ -46,6 +46,7 @@ struct LayerKey {
   int micro_batch = 1;
   Recompute recompute = Recompute::none;
   std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation, else 0
+  bool interleaved = false;  // several chunks a rank, where that changes what hides the experts' exchange
   friend auto operator<=>(const LayerKey&, const LayerKey&) = default;
 };
 [[nodiscard]] LayerKey layer_key(const Job& job, const Layout& l);

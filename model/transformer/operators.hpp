@@ -42,6 +42,8 @@ struct Operator {
   bool weight = true;        // false: both operands are activations
   bool low_precision = true; // computed (gathered) in the recipe's GEMM format; false: stays in the base format
   bool input_of_norm = false; // its input is what a norm wrote
+  double local_experts = 0;   // a grouped product over so many experts; 0: a dense one
+  bool waits = false;         // the pass waits for the host before it (loads of the experts)
   std::uint8_t target = 0;    // AdapterTarget bit of a linear that adapters may sit beside
   // attention
   AttentionShape<K> attention{};

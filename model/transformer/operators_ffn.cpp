@@ -82,13 +82,17 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const auto width = let("f_expert", b.scope.input("f_e", m.ffn) / etp);
   const auto local_experts = let("E_local", E / ep);
   const auto per_expert = let("rows_per_expert", rows / local_experts);
+  const double experts_here = local_experts.si();
   auto& up = b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
   up.target = adapter_gate_up;
+  up.local_experts = experts_here;
+  up.waits = true;
   rerun_second_half(up, gated);
   activation(b, "expert_activation", rows, width, gated);
   auto& down = b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
   down.drops |= recompute_activation | recompute_by_products;
   down.target = adapter_down;
+  down.local_experts = experts_here;
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
