@@ -83,6 +83,24 @@ TEST_SUITE("mechanisms") {
     CHECK(data_parallel_cost(plain_scope, t.job, l, stage).gather < turns.gather);
   }
 
+  TEST_CASE("copies of shards are reduced behind the backward pass, or wait for its end, interleaved or not") {
+    TestJob t("llama3-8b", "h100", "reference", 64, 4096, 1024);
+    t.profile.data_parallel.usable_window.value = 1;
+    t.profile.data_parallel.contention.value = 0;
+    for (const int vpp : {1, 2}) {
+      const Layout l{.pp = 2, .vpp = vpp, .schedule = vpp > 1 ? Schedule::interleaved : Schedule::one_f_one_b,
+                     .dp = 32, .zero = 1, .zero_group = 8, .micro_batch = 4};
+      t.profile.data_parallel.overlap_replicas = false;
+      Evaluator<Plain> evaluator(t.job, plain_scope);
+      const auto after = evaluator.evaluate(l);
+      const Seconds copies = evaluator.stages()[static_cast<std::size_t>(after.slowest)].dp->reduce_replicas;
+      CHECK(copies.si() > 1e-2);
+      CHECK(term(after, Term::dp_comm) == doctest::Approx(copies.si()));
+      t.profile.data_parallel.overlap_replicas = true;
+      CHECK(term(Evaluator<Plain>(t.job, plain_scope).evaluate(l), Term::dp_comm) == 0);
+    }
+  }
+
   TEST_CASE("without a group given the framework's is used; a torus job shards over its slice and copies beyond") {
     TestJob evo("llama3-8b", "a100", "internevo", 64, 2048, 512);
     CHECK(state_shards(evo.job, {.dp = 64, .zero = 1}).dense == 8);
