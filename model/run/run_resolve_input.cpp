@@ -211,9 +211,13 @@ class Resolver {
     l.vpp = r_.vpp.value_or(1);
     l.ep = r_.ep.value_or(1);
     l.etp = moe ? r_.etp.value_or(1) : 1;
-    // Experts follow TP where the framework does so and the ranks divide.
+    // Experts follow TP where the framework does so and the ranks divide; those narrower than the model are left whole, as
+    // every recipe for fine-grained experts asks.
     const std::int64_t ranks = static_cast<std::int64_t>(l.ep) * l.tp * l.pp;
-    if (moe && !r_.etp && run_.profile->expert_tensor_parallel && l.tp > 1 && job.gpus % ranks == 0) {
+    const bool wide = std::all_of(job.model->kinds.begin(), job.model->kinds.end(), [&](const LayerKind& k) {
+      return !k.ffn.moe || k.ffn.moe->ffn >= job.model->hidden;
+    });
+    if (moe && !r_.etp && run_.profile->expert_tensor_parallel && wide && l.tp > 1 && job.gpus % ranks == 0) {
       l.etp = l.tp;
       assume(fmt::format("etp = tp = {} (as the framework does)", l.etp));
     }
