@@ -175,6 +175,8 @@ class Reader {
                            rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
       s.regime = Regime::sustained;
       add(row, std::move(s));
+    } else if (kind == "attn_decode" && !row.has("backend")) {
+      ++out_.unused["attn_decode by a kernel without a name"];
     } else if (kind == "attn_fwd" || kind == "attn_bwd" || kind == "attn_decode") {
       read_attention(row, kind == "attn_bwd" ? Pass::backward : Pass::forward);
     } else if (kind == "membound") {
