@@ -13,7 +13,7 @@ namespace napkin {
 [[nodiscard]] Bytes bytes_sent(Operation o, Bytes bytes, int ranks);
 [[nodiscard]] Bytes bytes_sent_by_many(Operation o, Bytes bytes);
 
-// No algorithm is faster: one hop, and at nominal bandwidth the bytes that have to leave a rank and a node. Where a
+// No algorithm is faster: at nominal bandwidth, without any latency, the bytes that have to leave a rank and a node. Where a
 // switch reduces, a rank sends an all-reduced vector once instead of 2(n−1)/n times.
 // `many`: in the limit of many ranks and domains, (n−1)/n → 1, as it is often quoted.
 [[nodiscard]] Seconds lower_bound(const Network& network, Operation o, Bytes bytes, const Group& group,
