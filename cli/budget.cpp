@@ -146,7 +146,7 @@ void add_budget(CLI::App& app, Session& session) {
                       {"--ungated", Reads::flag, "The feed-forward has no gate"},
                       {"--tied", Reads::flag, "Embedding and head are one tensor"},
                       {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads, adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
-                      {"--zero", Reads::count, "ZeRO stage 0-3; 0,1,2,3 compares", "0"},
+                      {"--zero", Reads::count, "ZeRO stage 0-3; 0,1,2,3 compares", "0", true},
                       {"--dp", Reads::count, "Ranks that states are sharded over", "1"},
                       {"--tp", Reads::count, "Tensor parallelism", "1"},
                       {"--sp", Reads::flag, "Sequence parallelism beside it"},

@@ -74,7 +74,11 @@ std::string Given::word(std::string_view flag) const { return text(flag); }
 
 double Given::read(std::string_view flag) const {
   const std::string words = text(flag), name(flag);
-  return option_value(name.c_str(), words, [&](const std::string& t) { return read_spelled(parameter(flag).reads, t); });
+  const Parameter& p = parameter(flag);
+  const double v = option_value(name.c_str(), words, [&](const std::string& t) { return read_spelled(p.reads, t); });
+  const bool counts = p.reads == Reads::count || p.reads == Reads::tokens;
+  if (counts && !p.zero && v < 1) throw InputError(fmt::format("{}: \"{}\" is less than one ({})", flag, words, p.help));
+  return v;
 }
 double Given::value(std::string_view flag) const { return read(flag); }
 std::int64_t Given::whole(std::string_view flag, std::int64_t least) const {

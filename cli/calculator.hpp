@@ -32,6 +32,7 @@ struct Parameter {
   Reads reads;
   const char* help;
   const char* fallback = nullptr;  // as typed; shown by help
+  bool zero = false;               // a count that may be zero
 };
 using OptionList = std::vector<Parameter>;
 [[nodiscard]] OptionList operator+(OptionList a, const OptionList& b);

@@ -111,7 +111,7 @@ void add_kv(CLI::App& app, Session& session) {
                   .parameters = shape_options + OptionList{
                       {"--latent", Reads::count, "MLA: elements of a token and layer (512 + 64)"},
                       {"--window", Reads::tokens, "Sliding window of the layers that are not global"},
-                      {"--global-layers", Reads::count, "Layers without the window"},
+                      {"--global-layers", Reads::count, "Layers without the window", nullptr, true},
                       {"--kv-bytes", Reads::bytes, "Bytes of a cached element", "2"},
                       {"--weight-bytes", Reads::bytes, "Bytes of a weight", "2"},
                       {"--seq", Reads::tokens, "Tokens of a sequence", "4k"},

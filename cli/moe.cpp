@@ -48,6 +48,7 @@ void compute(const Given& g, Answer& a) {
   if (g.typed("--tokens") && g.has_shape_of("--hidden")) exchange(g, a);
   if (g.typed("--hottest")) {
     const auto hottest = g.number("--hottest", "hottest");
+    if (hottest.si() < 1) throw InputError("--hottest is the busiest expert over the mean: at least 1");
     a.add("imbalance_slowdown", "expert phase slower by", hottest, Show::factor);
     a.add("dropped_share", "tokens dropped at the capacity factor", dropped_share(hottest, g.number("--capacity", "capacity")), Show::percent);
   }
@@ -105,7 +106,7 @@ void add_moe(CLI::App& app, Session& session) {
                       {"--hidden", Reads::count, "Model width (h)"},
                       {"--experts", Reads::count, "Routed experts (E)"},
                       {"--top-k", Reads::count, "Experts of a token (k)"},
-                      {"--shared-experts", Reads::count, "Shared experts"},
+                      {"--shared-experts", Reads::count, "Shared experts", nullptr, true},
                       {"--expert-ffn", Reads::count, "Width of an expert (f)"},
                       {"--tokens", Reads::tokens, "Exchange: tokens of one accelerator"},
                       {"--places", Reads::count, "Exchange: nodes (or accelerators) the experts are spread over", "8"},

@@ -170,7 +170,7 @@ void drill(const Options& o) {
     return std::none_of(q.expected.begin(), q.expected.end(), [](const Expected& e) { return !e.label; });
   });
   if (questions.empty()) throw InputError("no question with a number to guess");
-  std::mt19937_64 random(o.seed ? *o.seed : std::random_device{}());
+  std::minstd_rand random(static_cast<std::uint_fast32_t>(o.seed ? *o.seed + 1 : std::random_device{}()));
   double best = 0;
   std::size_t asked = 0, close = 0;
   for (; asked < o.count; ++asked) {

@@ -64,7 +64,7 @@ void add_serve(CLI::App& app, Session& session) {
                       {"--capacity", Reads::count, "Sequences a replica holds"},
                       {"--gpus", Reads::count, "Accelerators of a replica", "1"},
                       {"--acceptance", Reads::share, "Speculation: probability that a drafted token is accepted"},
-                      {"--draft", Reads::count, "Speculation: tokens drafted a step", "1"},
+                      {"--draft", Reads::count, "Speculation: tokens drafted a step", "1", true},
                       {"--draft-cost", Reads::share, "Speculation: a draft, in steps of the target", "0"},
                       {"--step-limit", Reads::seconds, "Chunked prefill: longest step"},
                       {"--decode-time", Reads::seconds, "Chunked prefill: what the decodes of a step take", "0"},

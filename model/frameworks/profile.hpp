@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/constant.hpp"
+#include "model/frameworks/recompute.hpp"
 
 namespace napkin {
 
@@ -42,6 +43,17 @@ struct DataParallel {
   bool whole_reduction = false;
   bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
                                           // reduced buffer, by kernels of the compute stream
+  bool prefetch_backward = true;          // in the backward pass the next unit is gathered behind the one at work
+  bool by_owner = false;                  // ZeRO-1/2: gradients are all-reduced, parameters broadcast from one owner after another
+  bool overlap_replicas = true;           // shards of several copies (HSDP) are reduced behind the backward pass too
+  bool shard_within_torus = false;        // states are sharded over one torus slice and copied in the others
+  std::int64_t group = 0;                 // ranks states are sharded over when nothing is said; 0 = all
+};
+
+// What the backward pass runs again under "selective" and "full" recomputation.
+struct RecomputePolicy {
+  std::uint8_t selective = recompute_core_attention;  // RecomputeModule bits
+  bool early_stop = false;  // full: the layer's last product is not run again, nothing needs its output
 };
 
 // Which tensors the backward pass keeps (korthikanti2022 §4.1 counts the same list for the 2022 kernels).
@@ -79,6 +91,7 @@ struct LowPrecision {
 struct Overlap {
   Constant<Scalar> tensor_parallel;   // hidden share of TP/SP collectives (user buffers, async all-reduce)
   Constant<Scalar> expert_parallel;   // hidden share of EP all-to-all
+  Constant<Scalar> expert_parallel_chunks;  // the same with several chunks a rank: one's passes hide another's exchange
   Constant<Scalar> context_parallel;  // share of the attention time that ring hops can hide in
   Constant<Scalar> pipeline;          // hidden share of stage-to-stage messages
 };
@@ -125,6 +138,7 @@ struct Profile {
   std::string name, title;
   BytePolicy bytes;
   DataParallel data_parallel;
+  RecomputePolicy recompute;
   SavedTensors saved;
   ElementwisePolicy elementwise;
   LowPrecision low_precision;
@@ -135,6 +149,10 @@ struct Profile {
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
   Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
+  Constant<Scalar> expert_gemm_share;   // of a dense product's rate that grouped expert products reach
+  Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
+  Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
+  bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.

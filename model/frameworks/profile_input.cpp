@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "model/frameworks/recompute_input.hpp"
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
 
@@ -11,8 +12,8 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
-                                        "data_parallel", "saved", "elementwise", "low_precision", "overlap", "host", "memory",
-                                        "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
+                                        "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
+                                        "memory", "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -51,7 +52,8 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
-                    "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies"});
+                    "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies", "prefetch_backward",
+                    "by_owner", "overlap_replicas", "shard_within_torus", "group"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -61,6 +63,21 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
   take(f, "whole_reduction", d.whole_reduction);
   take(f, "unit_copies", d.unit_copies);
+  take(f, "prefetch_backward", d.prefetch_backward);
+  take(f, "by_owner", d.by_owner);
+  take(f, "overlap_replicas", d.overlap_replicas);
+  take(f, "shard_within_torus", d.shard_within_torus);
+  if (const auto v = f.find("group")) d.group = v->integer(0, 1 << 20);
+}
+
+void apply_recompute(const Field& f, RecomputePolicy& r) {
+  f.only({"selective", "early_stop", "source", "kind"});
+  take(f, "early_stop", r.early_stop);
+  if (const auto v = f.find("selective")) {
+    r.selective = 0;
+    for (const Field& m : v->elements()) r.selective |= read_recompute_module(m);
+    if (r.selective == 0) v->fail("is empty; name what selective recomputation runs again");
+  }
 }
 
 void apply_saved(const Field& f, SavedTensors& s) {
@@ -102,6 +119,7 @@ void apply_rules(const Field& f, Profile& p) {
 void apply(const Field& root, Profile& p) {
   if (const auto f = root.find("bytes")) apply_bytes(*f, p.bytes);
   if (const auto f = root.find("data_parallel")) apply_data_parallel(*f, p.data_parallel);
+  if (const auto f = root.find("recompute")) apply_recompute(*f, p.recompute);
   if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
   if (const auto f = root.find("elementwise")) {
     const Group g(*f, {"traffic", "rope", "gate", "kernels", "loss_passes"});
@@ -119,9 +137,10 @@ void apply(const Field& root, Profile& p) {
     take(*f, "saves_quantised", p.low_precision.saves_quantised);
   }
   if (const auto f = root.find("overlap")) {
-    const Group g(*f, {"tensor_parallel", "expert_parallel", "context_parallel", "pipeline"});
+    const Group g(*f, {"tensor_parallel", "expert_parallel", "expert_parallel_chunks", "context_parallel", "pipeline"});
     take(g, "tensor_parallel", share, p.overlap.tensor_parallel);
     take(g, "expert_parallel", share, p.overlap.expert_parallel);
+    take(g, "expert_parallel_chunks", share, p.overlap.expert_parallel_chunks);
     take(g, "context_parallel", share, p.overlap.context_parallel);
     take(g, "pipeline", share, p.overlap.pipeline);
   }
@@ -154,9 +173,13 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
+    take(g, "gemm_share", share, p.expert_gemm_share);
+    take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
+    take(g, "launches", number, p.expert_launches);
+    take(*f, "tensor_parallel", p.expert_tensor_parallel);
     if (const auto v = f->find("exchange"))
       p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
   }
@@ -229,6 +252,7 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.elementwise.loss_passes, "elementwise/loss_passes");
   need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
   need(p.overlap.expert_parallel, "overlap/expert_parallel");
+  need(p.overlap.expert_parallel_chunks, "overlap/expert_parallel_chunks");
   need(p.overlap.context_parallel, "overlap/context_parallel");
   need(p.overlap.pipeline, "overlap/pipeline");
   need(p.host.step, "host/step");
@@ -251,9 +275,13 @@ void check_complete(const Document& d, const Profile& p) {
   need(p.straggler, "compute/straggler");
   need(p.expert_imbalance, "moe/imbalance");
   need(p.permute_passes, "moe/permute_passes");
+  need(p.expert_gemm_share, "moe/gemm_share");
+  need(p.expert_sync, "moe/sync");
+  need(p.expert_launches, "moe/launches");
   need(p.time_residual, "residuals/step_time");
   need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
+  if (p.expert_gemm_share.value <= 0) d.root().fail("\"moe/gemm_share\" is 0; write a share above 0");
   if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");
 }
 

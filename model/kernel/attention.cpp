@@ -1,4 +1,5 @@
 // Attention: fused kernels, and the unfused chain of batched products and a softmax over materialised scores.
+#include <cmath>
 #include <iterator>
 
 #include "model/input_error.hpp"
@@ -13,6 +14,8 @@ constexpr double fused_backward = 2.5;
 constexpr double unfused_backward = 2;
 // An element of Q, K, V, O and of the scores: 16-bit in every recipe.
 constexpr double element_bytes = 2;
+// What a matrix unit loads at once: operands whose rows are no multiple of it are multiplied by the vector units.
+constexpr double matrix_line = 16;
 // Tiles of a causal call differ in length: the last units end about half of the longest tile after the mean.
 constexpr double tail_share = 0.5;
 
@@ -42,8 +45,14 @@ template <class K>
 KernelCost<K> unfused_cost(Scope<K> scope, const Accelerator& a, Format format, const AttentionShape<K>& s, Pass pass,
                            Regime regime) {
   const auto heads = s.batch * s.heads;
-  const auto product = [&](ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
-    return gemm_cost<K>(scope, a, format, element_bytes, element_bytes, {m, n, k, heads}, regime);
+  const auto whole_lines = [](ScalarT<K> width) { return std::fmod(width.si() * element_bytes, matrix_line) == 0; };
+  // Rows of Q, K, V that are no whole lines keep all the products off the matrix units (nvidia2023matmul).
+  const bool matrix = (whole_lines(s.head_dim) && whole_lines(s.v_head_dim)) || !a.peak[static_cast<std::size_t>(Format::fp32)];
+  const auto product = [&](ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) -> KernelCost<K> {
+    const GemmShape<K> shape{m, n, k, heads};
+    if (matrix) return gemm_cost<K>(scope, a, format, element_bytes, element_bytes, shape, regime);
+    const auto flops = let("flops", 2 * heads * m * n * k * flop);
+    return {let("vector product", flops / scope.read("vector peak", *a.peak[static_cast<std::size_t>(Format::fp32)])), flops, {}};
   };
   const BytesT<K> scores = let("scores", heads * s.queries * s.keys * (element_bytes * byte), "korthikanti2022");
   KernelCost<K> total;

@@ -4,6 +4,7 @@
 
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
+#include "model/frameworks/recompute_input.hpp"
 #include "model/transformer/model_input.hpp"
 
 namespace napkin {
@@ -50,23 +51,6 @@ void read_layout(const Field& l, RunRequest& r) {
     l["schedule"].fail("\"" + *r.schedule + "\" is not a schedule; write 1f1b, interleaved, gpipe, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe or none");
 }
 
-std::uint8_t read_module(const Field& f) {
-  constexpr std::array<std::pair<std::string_view, std::uint8_t>, 8> modules{{
-      {"core_attn", recompute_core_attention},
-      {"layernorm", recompute_norms},
-      {"mla_up_proj", recompute_mla_up},
-      {"moe_act", recompute_activation},
-      {"act", recompute_activation},
-      {"mlp", recompute_ffn},
-      {"shared_experts", recompute_ffn},
-      {"moe", recompute_experts},
-  }};
-  const std::string name = f.string();
-  for (const auto& [known, bit] : modules)
-    if (name == known) return bit;
-  f.fail("\"" + name + "\" is not a module; write core_attn, layernorm, mla_up_proj, moe_act, mlp, shared_experts or moe");
-}
-
 void read_recompute(const Field& record, RunRequest& r) {
   constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};
   if (const auto f = record.find("recompute")) {
@@ -76,7 +60,7 @@ void read_recompute(const Field& record, RunRequest& r) {
     r.recompute = static_cast<Recompute>(at - names.begin());
   }
   if (const auto f = record.find("recompute_modules"); f && !f->elements().empty()) {
-    for (const Field& m : f->elements()) r.recompute_modules |= read_module(m);
+    for (const Field& m : f->elements()) r.recompute_modules |= read_recompute_module(m);
     if (r.recompute && *r.recompute != Recompute::selective)
       f->conflict(record["recompute"], "recompute_modules need recompute \"selective\"");
     r.recompute = Recompute::selective;

@@ -7,6 +7,7 @@
 #include "model/collective/slice.hpp"
 #include "model/frameworks/profile_input.hpp"
 #include "model/search/rules.hpp"
+#include "model/step/data_parallel.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
 #include "model/pipeline/schedule.hpp"
@@ -212,6 +213,16 @@ class Resolver {
     l.vpp = r_.vpp.value_or(1);
     l.ep = r_.ep.value_or(1);
     l.etp = moe ? r_.etp.value_or(1) : 1;
+    // Experts follow TP where the framework does so and the ranks divide; those narrower than the model are left whole, as
+    // every recipe for fine-grained experts asks.
+    const std::int64_t ranks = static_cast<std::int64_t>(l.ep) * l.tp * l.pp;
+    const bool wide = std::all_of(job.model->kinds.begin(), job.model->kinds.end(), [&](const LayerKind& k) {
+      return !k.ffn.moe || k.ffn.moe->ffn >= job.model->hidden;
+    });
+    if (moe && !r_.etp && run_.profile->expert_tensor_parallel && wide && l.tp > 1 && job.gpus % ranks == 0) {
+      l.etp = l.tp;
+      assume(fmt::format("etp = tp = {} (as the framework does)", l.etp));
+    }
     if (!moe && (l.ep > 1 || r_.etp.value_or(1) > 1))
       fail(l.ep > 1 ? "ep" : "etp", fmt::format("is {}, but {} has no experts; write 1", std::max(l.ep, r_.etp.value_or(1)),
                                                job.model->name));
@@ -240,9 +251,12 @@ class Resolver {
     l.zero_group = r_.zero_group.value_or(0);
     if (l.zero_group > 0 && l.zero == 0) fail("zero_group", fmt::format("is {}, but zero is 0: nothing is sharded; write zero 1, 2 or 3", l.zero_group));
     if (l.zero_group > l.dp * l.cp) assume(fmt::format("zero_group = dp·cp = {} instead of {}", l.dp * l.cp, l.zero_group));
-    if (l.zero_group >= l.dp * l.cp) l.zero_group = 0;
+    l.zero_group = std::min(l.zero_group, l.dp * l.cp);
     if (l.zero_group > 0 && l.dp * l.cp % l.zero_group != 0)
       fail("zero_group", fmt::format("is {}, which does not divide dp·cp = {}", l.zero_group, l.dp * l.cp));
+    if (l.zero > 0 && l.zero_group == 0)
+      if (const auto n = shard_ranks(job, l, l.dp * l.cp, l.tp); n < l.dp * l.cp)
+        assume(fmt::format("zero_group = {} (as the framework does)", n));
     l.micro_batch = r_.micro_batch ? *r_.micro_batch : otherwise(r_.micro_batch, 1, "micro_batch", "not given");
     l.recompute = r_.recompute.value_or(Recompute::none);
     if (!r_.recompute) assume("recompute = none (not given)");

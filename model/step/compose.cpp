@@ -23,6 +23,14 @@ SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const StageUnit<K>& 
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
 
+// What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
+// (HSDP) may be reduced behind it.
+template <class K, class Adds>
+SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
+  if (dp.overlap_replicas) return adds(cost.reduce + cost.reduce_replicas);
+  return adds(cost.reduce) + cost.reduce_replicas;
+}
+
 }  // namespace
 
 template <class K>
@@ -32,12 +40,16 @@ StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const S
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
     p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
-    p.gather_backward = exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather) + s.dp->gather_copies;
+    p.gather_backward =
+        exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
-    const SecondsT<K> window = l.zero >= 3 ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
-    p.reduce = exposed(scope, dp, s.dp->reduce, window, dp.overlap_gradient) + s.dp->reduce_copies;
+    const SecondsT<K> window =
+        l.zero >= 3 && dp.prefetch_backward ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
+    p.reduce = reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+                 return exposed(scope, dp, communication, window, dp.overlap_gradient);
+               }) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
   const SecondsT<K> out = offload_exposed(scope, job, s, forward), back = offload_exposed(scope, job, s, backward);
@@ -48,6 +60,12 @@ StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const S
 }
 
 namespace {
+
+// Accelerators whose steps do not drift apart: a node, or a torus slice, which runs one program in lockstep.
+long long lockstep(const Network& n) {
+  const bool torus = !n.tiers.empty() && n.tiers[0].topology == Tier::Topology::torus && n.tiers.size() > 1;
+  return torus ? n.tiers[0].size : n.node_size;
+}
 
 int communicators(const Layout& l) {
   return (l.tp > 1) + (l.cp > 1) + (l.ep > 1) + (l.pp > 1) + (l.dp > 1);
@@ -185,7 +203,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   if (l.zero >= 2) {
     set(Term::dp_comm, m * slowest.reduce);
   } else {
-    set(Term::dp_comm, once_a_step(s.dp->reduce, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
+    set(Term::dp_comm, reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+          return once_a_step(communication, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0));
+        }));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
@@ -206,9 +226,9 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   SecondsT<K> sum = step.terms[0];
   for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
   sum = let("t_work", sum);
-  const double beyond = static_cast<double>(gpus(l)) / job.hardware->network.node_size;
+  const double beyond = static_cast<double>(gpus(l)) / static_cast<double>(lockstep(job.hardware->network));
   if (beyond > 1) {
-    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(GPUs / GPUs per node)");
+    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(accelerators / accelerators in step)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +

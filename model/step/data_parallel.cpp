@@ -10,8 +10,7 @@ struct ShardGroups {
   Group shard, replica;
 };
 
-ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t zero_group) {
-  const std::int64_t n = zero_group > 0 ? std::min(zero_group, ranks) : ranks;
+ShardGroups shard_groups(std::int64_t ranks, long long stride, std::int64_t n) {
   return {.shard = {.size = static_cast<int>(n), .stride = stride},
           .replica = {.size = static_cast<int>(ranks / n), .stride = stride * n}};
 }
@@ -26,9 +25,19 @@ std::int64_t expert_ranks(const Layout& l) {
 
 }  // namespace
 
-StateShards state_shards(const Layout& l) {
-  const auto over = [&](std::int64_t ranks) { return l.zero_group > 0 ? std::min(l.zero_group, ranks) : ranks; };
-  return {.zero = l.zero, .dense = over(dense_ranks(l)), .expert = over(expert_ranks(l))};
+std::int64_t shard_ranks(const Job& job, const Layout& l, std::int64_t ranks, long long stride) {
+  const DataParallel& dp = job.profile->data_parallel;
+  const Network& network = job.hardware->network;
+  std::int64_t n = l.zero_group > 0 ? l.zero_group : dp.group > 0 ? dp.group : ranks;
+  if (l.zero_group == 0 && dp.shard_within_torus && !network.tiers.empty() &&
+      network.tiers[0].topology == Tier::Topology::torus && job.gpus > network.tiers[0].size)
+    n = std::max<std::int64_t>(1, network.tiers[0].size / stride);
+  return n < ranks && ranks % n == 0 ? n : ranks;
+}
+
+StateShards state_shards(const Job& job, const Layout& l) {
+  return {.zero = l.zero, .dense = shard_ranks(job, l, dense_ranks(l), l.tp),
+          .expert = shard_ranks(job, l, expert_ranks(l), static_cast<long long>(l.ep) * l.etp)};
 }
 
 template <class K>
@@ -37,9 +46,9 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   const Network& network = job.hardware->network;
   const auto wire_gradient = scope.read("B_wire_grad", dp.gradient_bytes) * (1 * byte);
   const auto wire_parameter = scope.read("B_wire_param", dp.parameter_bytes) * (1 * byte);
-  const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, l.zero_group);
-  const ShardGroups expert =
-      shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, l.zero_group);
+  const StateShards shards = state_shards(job, l);
+  const ShardGroups dense = shard_groups(dense_ranks(l), l.tp, shards.dense);
+  const ShardGroups expert = shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp, shards.expert);
 
   // A group of n of the job's G ranks, where the bus bandwidth over all of them was measured. Rings whose steps wait for the
   // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links.
@@ -54,6 +63,8 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * bytes;
     return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
+  const bool owned = dp.by_owner && l.zero >= 1 && l.zero < 3;
+  const bool whole = l.zero == 0 || owned || (l.zero == 1 && dp.whole_reduction);
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
     const Group all{.size = g.shard.size * g.replica.size, .stride = g.shard.stride};
@@ -61,19 +72,29 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
       return run("t_all_reduce_buckets", Operation::all_reduce,
                  parameters * scope.read("B_bucket", job.profile->bytes.bucket) * (1 * byte), all);
     const BytesT<K> bytes = parameters * wire_gradient;
-    if (l.zero == 0 || (l.zero == 1 && dp.whole_reduction)) return run("t_all_reduce_grad", Operation::all_reduce, bytes, all);
-    return run("t_reduce_scatter_grad", Operation::reduce_scatter, bytes, g.shard) +
-           run("t_all_reduce_shard", Operation::all_reduce, bytes / g.shard.size, g.replica);
+    return run(whole ? "t_all_reduce_grad" : "t_reduce_scatter_grad", whole ? Operation::all_reduce : Operation::reduce_scatter,
+               bytes, whole ? all : g.shard);
+  };
+  const auto reduce_replicas = [&](ScalarT<K> parameters, const ShardGroups& g) {
+    return run("t_all_reduce_shard", Operation::all_reduce, parameters * wire_gradient / g.shard.size, g.replica);
+  };
+  // One all-gather; or, where tensors have owners, a broadcast from each rank of the group in turn.
+  const auto collect = [&](const char* name, BytesT<K> bytes, const Group& g) {
+    if (!owned || g.size <= 1) return run(name, Operation::all_gather, bytes, g);
+    return scope.input("n", g.size, "owners in turn") * run(name, Operation::broadcast, bytes / g.size, g);
   };
   const auto gather = [&](const RankParameters<K>& p) {
-    return run("t_all_gather_param", Operation::all_gather, p.dense * wire_parameter, dense.shard) +
-           run("t_all_gather_expert", Operation::all_gather, p.expert * wire_parameter, expert.shard);
+    return collect("t_all_gather_param", p.dense * wire_parameter, dense.shard) +
+           collect("t_all_gather_expert", p.expert * wire_parameter, expert.shard);
   };
 
   DataParallelCost<K> c;
   const RankParameters<K> trained =
       job.adapters.any() ? RankParameters<K>{.dense = stage.parameters.adapters} : stage.parameters;
   c.reduce = let("t_reduce", reduce(trained.dense, dense) + reduce(trained.expert, expert));
+  if (!whole)
+    c.reduce_replicas =
+        let("t_reduce_replicas", reduce_replicas(trained.dense, dense) + reduce_replicas(trained.expert, expert));
   if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
@@ -97,14 +118,13 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   }
   if (l.zero >= 3) {
     c.first_unit = let("t_first_unit", gather(stage.unit));
-    const auto whole = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
+    const auto copy = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
                                                                   : scope.read("B_param", job.profile->bytes.parameter);
     const auto unit = dp.shard_unit_is_layer ? stage.unit.dense + stage.unit.expert
                                              : stage.parameters.dense + stage.parameters.expert;
     const double units = dp.shard_unit_is_layer ? 2 : 1;
-    c.gathered = let("M_gathered", units * unit * whole * (1 * byte), "zhao2023fsdp");
+    c.gathered = let("M_gathered", units * unit * copy * (1 * byte), "zhao2023fsdp");
   }
-  const StateShards shards = state_shards(l);
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, trained, shards);
   if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);

@@ -13,6 +13,7 @@ template <class K>
 struct DataParallelCost {
   SecondsT<K> reduce{}, gather{}, optimizer{};
   SecondsT<K> gather_copies{}, reduce_copies{};  // ZeRO 2–3: kernels that cast and pack, per gather and per reduction
+  SecondsT<K> reduce_replicas{};  // all-reduce of a shard over its copies (HSDP; zhao2023fsdp §3.2.2), as often as `reduce`
   SecondsT<K> first_unit{};  // ZeRO-3: gathering the first layer, with nothing to hide behind
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters in flight
   BytesT<K> updated{};       // ZeRO 1–2: copies of the parameters while they are gathered after the update
@@ -21,7 +22,9 @@ struct DataParallelCost {
   StateBytes<K> states{};
 };
 
-[[nodiscard]] StateShards state_shards(const Layout& l);
+// Ranks that share a state among `ranks` of a stride: the layout's group, else the framework's, else all of them.
+[[nodiscard]] std::int64_t shard_ranks(const Job& job, const Layout& l, std::int64_t ranks, long long stride);
+[[nodiscard]] StateShards state_shards(const Job& job, const Layout& l);
 
 template <class K>
 [[nodiscard]] DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l,

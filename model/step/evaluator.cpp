@@ -28,8 +28,8 @@ Evaluator<K>::~Evaluator() = default;
 template <class K>
 StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   Caches& c = *caches_;
-  const LayerKey key = layer_key(l);
-  const auto recompute = static_cast<std::int64_t>(l.recompute), schedule = static_cast<std::int64_t>(l.schedule);
+  const LayerKey key = layer_key(c.job, l);
+  const auto recompute = static_cast<std::int64_t>(l.recompute) + (key.interleaved ? 4 : 0), schedule = static_cast<std::int64_t>(l.schedule);
   const auto& split = c.splits.get({l.pp, l.vpp, schedule}, [&] {
     return split_layers(*c.job.model, l.schedule, l.pp, l.vpp, c.job.profile->split, c.job.sequence);
   });

@@ -16,10 +16,12 @@ PassCost<K> operator*(double n, const PassCost<K>& a) {
   return {n * a.gemm, n * a.attention, n * a.elementwise, n * a.tp, n * a.cp, n * a.ep, n * a.host};
 }
 
-LayerKey layer_key(const Layout& l) {
+LayerKey layer_key(const Job& job, const Layout& l) {
+  const std::uint8_t modules = l.modules != 0 ? l.modules : job.profile->recompute.selective;
   return {.tp = l.tp, .sp = l.sp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch = l.micro_batch,
           .recompute = l.recompute,
-          .modules = l.recompute == Recompute::selective ? l.modules : std::uint8_t{0}};
+          .modules = l.recompute == Recompute::selective ? modules : std::uint8_t{0},
+          .interleaved = l.ep > 1 && l.vpp > 1};
 }
 
 std::string_view attention_kernel(const Job& job) {
@@ -64,7 +66,8 @@ class Pricer {
         kernel_(attention_kernel(job)),
         gemm_share_(scope.read("x_gemm", job.profile->gemm_share)),
         tp_hidden_(scope.read("o_tp", job.profile->overlap.tensor_parallel)),
-        ep_hidden_(scope.read("o_ep", job.profile->overlap.expert_parallel)),
+        ep_hidden_(key.interleaved ? scope.read("o_ep_chunks", job.profile->overlap.expert_parallel_chunks)
+                                   : scope.read("o_ep", job.profile->overlap.expert_parallel)),
         launch_(scope.read("t_launch", accelerator_.launch) * scope.read("x_launch", job.profile->host.launch)),
         chain_kernels_(scope.read("n_kernels", job.profile->elementwise.kernels)),
         kernels_(chain_kernels_.si()),
@@ -79,10 +82,18 @@ class Pricer {
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
     const double out = job_.precision.base_bytes;
     const auto& s = o.gemm;
+    const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
     const auto run = [&](const GemmShape<K>& shape, double output) {
-      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / gemm_share_,
+      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / share,
                  "model/kernel/gemm.cpp");
     };
+    if (o.waits) {
+      // Before fusion every local expert has kernels of its own, and quantising adds the casts of its operands.
+      const double each = o.local_experts * (low && job_.precision.cast_bytes > 0 ? 2.5 : 1);
+      forward_kernels_ += each * job_.profile->expert_launches.value.si();
+      backward_kernels_ += each * job_.profile->expert_launches.value.si();
+      waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
+    }
     const SecondsT<K> forward = run(s, out);
     forward_.gemm += forward;
     backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
@@ -243,7 +254,7 @@ class Pricer {
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
-    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()));
+    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
@@ -285,9 +296,16 @@ class Pricer {
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
-  SecondsT<K> weight_gradient_{}, once_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
+
+// Share of an operator with these module bits that is meant by `modules`.
+template <class K>
+ScalarT<K> meant(std::uint8_t bits, ScalarT<K> second, std::uint8_t modules) {
+  if ((bits & modules & ~recompute_second_products) != 0) return 1;
+  return (bits & modules) != 0 ? second : ScalarT<K>(0);
+}
 
 // A linear keeps its input in the format that its weight gradient multiplies.
 template <class K>
@@ -309,11 +327,19 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
                    const char* name) {
   Pricer<K> pricer(scope, job, key);
   LayerCost<K> c;
-  SecondsT<K> rerun{};
+  SecondsT<K> rerun{}, tail{};  // tail: from the last product on
   BytesT<K> kept{}, dropped{};
   for (const Operator<K>& o : operators) {
     const SecondsT<K> forward = pricer.run(o);
-    if ((o.rerun & key.modules) != 0) rerun += forward;
+    if (o.kind == Operator<K>::Kind::gemm) tail = SecondsT<K>{};
+    tail += forward;
+    rerun += meant(o.rerun, o.second_rerun, key.modules) * forward;
+    if (o.saved > BytesT<K>{}) {
+      const auto saved = let(o.name, saved_bytes(job, o), {}, "saved");
+      const auto share = meant(o.drops, o.second_drops, key.modules);
+      dropped += share * saved;
+      kept += (1 - share) * saved;
+    }
     if (o.at_once > BytesT<K>{}) c.at_once += o.at_once;
     if (o.returned > BytesT<K>{}) c.returned += o.returned;
     if (o.kind == Operator<K>::Kind::gemm && o.weight) {
@@ -321,7 +347,6 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
       c.working = max(c.working, output);
       c.output_gradients += output;
     }
-    if (o.saved > BytesT<K>{}) ((o.drops & key.modules) != 0 ? dropped : kept) += let(o.name, saved_bytes(job, o), {}, "saved");
   }
   pricer.finish(name == std::string_view("layer"));
   c.forward = pricer.forward();
@@ -335,7 +360,9 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
     const auto input = scope.input("b", sh.micro_batch) * scope.input("s", static_cast<double>(sh.sequence)) /
                        scope.input("cp", sh.cp) * scope.input("h", static_cast<double>(job.model->hidden)) *
                        scope.input("e", Bytes::si(sh.element)) / scope.input("tp_sp", sh.sp ? sh.tp : 1);
-    c.recompute = let("recompute", c.forward.total(), "korthikanti2022", name);
+    c.recompute = job.profile->recompute.early_stop
+                      ? let("recompute", c.forward.total() - tail, "korthikanti2022", name)
+                      : let("recompute", c.forward.total(), "korthikanti2022", name);
     c.saved = let("saved", input, "korthikanti2022", name);
     c.transient = let("recomputed", kept, {}, name);
   } else {

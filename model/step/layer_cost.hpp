@@ -46,9 +46,10 @@ struct LayerKey {
   int micro_batch = 1;
   Recompute recompute = Recompute::none;
   std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation, else 0
+  bool interleaved = false;  // several chunks a rank, where that changes what hides the experts' exchange
   friend auto operator<=>(const LayerKey&, const LayerKey&) = default;
 };
-[[nodiscard]] LayerKey layer_key(const Layout& l);
+[[nodiscard]] LayerKey layer_key(const Job& job, const Layout& l);
 [[nodiscard]] Shard shard_of(const Job& job, const LayerKey& key);
 
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.

@@ -30,7 +30,7 @@ struct Layout {
   std::int64_t zero_group = 0;  // ranks a state is sharded over (HSDP, MiCS); 0 = all of dp·cp
   int micro_batch = 1;
   Recompute recompute = Recompute::none;
-  std::uint8_t modules = recompute_core_attention;  // under selective recomputation
+  std::uint8_t modules = 0;  // RecomputeModule bits under selective recomputation; 0 = what the framework's is
   friend auto operator<=>(const Layout&, const Layout&) = default;
 };
 [[nodiscard]] inline std::int64_t gpus(const Layout& l) {

@@ -16,7 +16,7 @@ bool is_simulated(const Layout& l, Timing timing) {
 
 std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
   const Scope<Plain> scope;
-  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(l));
+  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, l));
   std::vector<StageCost<Plain>> costs;
   const int depth = placement_of(l.schedule, l.pp, l.vpp).depth;
   for (const StageContent& content : stage_contents(*job.model, depth, job.profile->split, job.sequence)) {

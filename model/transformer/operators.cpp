@@ -24,7 +24,7 @@ std::vector<Operator<K>> layer_operators(Scope<K> scope, const Architecture& a, 
   }
   if (ffn) {
     b.input_is_kept = kind.parallel_ffn && mixer;
-    if (!b.input_is_kept) b.norm("ffn_norm", b.hidden, b.local);
+    if (!b.input_is_kept) b.norm("ffn_norm", b.hidden, b.local, mixer);
     ffn_operators(b, kind.ffn);
     b.residual("ffn_residual", a.dropout);
   }

@@ -9,19 +9,10 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/transformer/architecture.hpp"
+#include "model/frameworks/recompute.hpp"
 #include "model/transformer/shapes.hpp"
 
 namespace napkin {
-
-// Parts of a layer that selective recomputation may drop and run again, as bits (Megatron-Core --recompute-modules).
-enum RecomputeModule : std::uint8_t {
-  recompute_core_attention = 1,
-  recompute_norms = 2,
-  recompute_mla_up = 4,
-  recompute_activation = 8,  // between the linears of a feed-forward, dense or expert
-  recompute_ffn = 16,        // a dense or shared feed-forward
-  recompute_experts = 32     // the routed part, its all-to-all included
-};
 
 // Linears that low-rank adapters may sit beside, as bits (hu2022lora).
 enum AdapterTarget : std::uint8_t { adapter_qkv = 1, adapter_out = 2, adapter_gate_up = 4, adapter_down = 8 };
@@ -51,6 +42,8 @@ struct Operator {
   bool weight = true;        // false: both operands are activations
   bool low_precision = true; // computed (gathered) in the recipe's GEMM format; false: stays in the base format
   bool input_of_norm = false; // its input is what a norm wrote
+  double local_experts = 0;   // a grouped product over so many experts; 0: a dense one
+  bool waits = false;         // the pass waits for the host before it (loads of the experts)
   std::uint8_t target = 0;    // AdapterTarget bit of a linear that adapters may sit beside
   // attention
   AttentionShape<K> attention{};
@@ -74,6 +67,8 @@ struct Operator {
   // Selective recomputation, as RecomputeModule bits: with which modules the operator runs again in the backward pass,
   // and with which its `saved` is not kept.
   std::uint8_t rerun = 0, drops = 0;
+  // Share of it that is meant by recompute_second_products: of the linears merged in one, every second.
+  ScalarT<K> second_rerun = 1, second_drops = 1;
 };
 
 // Operators of one layer in execution order.

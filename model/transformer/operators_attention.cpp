@@ -67,7 +67,7 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
     o.attention = {b.shard.cp > 1 ? b.batch * b.cps : b.batch, block, block, heads, kv_heads, key_width, value_width, true,
                    at.window};
   }
-  o.rerun = o.drops = recompute_core_attention;
+  o.rerun = o.drops = recompute_core_attention | recompute_between_products;
   if (b.shard.fused_attention) {
     o.saved = b.tokens * heads * (4 * byte);  // log-sum-exp, fp32 (dao2022flashattention)
   } else {
@@ -75,6 +75,16 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
     const auto scores = b.tokens * b.sequence * heads;
     o.saved = let("scores", scores * (a.dropout ? 2 * b.e + 1 * byte : b.e), "korthikanti2022");
   }
+}
+
+// The fourth linear of a layer; its input is the attention's output.
+template <class K>
+void attention_out(OperatorBuilder<K>& b, ScalarT<K> width, BytesT<K> input) {
+  auto& o = b.gemm("attention_out", b.tokens, b.hidden, width, input);
+  o.rerun |= recompute_second_products;
+  o.drops |= recompute_between_products;
+  o.target = adapter_out;
+  b.leave_tp("tp_leave_attention", b.hidden);
 }
 
 template <class K>
@@ -89,21 +99,24 @@ void grouped_query(OperatorBuilder<K>& b, const Architecture& a, const Attention
   const auto gate = at.output_gate ? q_width : ScalarT<K>(0);
 
   b.enter_tp("tp_enter_attention", b.hidden);
-  b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden).target = adapter_qkv;
+  auto& qkv = b.gemm_of_norm("qkv", b.tokens, q_width + k_width + v_width + gate, b.hidden);
+  const auto second_share = k_width / (q_width + k_width + v_width);  // q, k, v: the second of three
+  qkv.rerun |= recompute_second_products;
+  qkv.second_rerun = second_share;
+  qkv.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * (q_width + k_width) * b.e;
   if (at.qk_norm != QkNorm::none) b.elementwise("qk_norm", 2 * qk, 3 * qk, qk);
   if (a.position == Position::rope)
     b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{});
   const BytesT<K> kv_bytes = b.tokens * (k_width + v_width) * b.e;
   enter_context(b, kv, b.tokens * q_width * b.e, kv_bytes, b.tokens * heads * dv);
-  b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e);
+  b.keep("qkv_saved", b.tokens * (q_width + k_width + v_width) * b.e, second_share);
   core(b, a, at, heads, kv, d, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
   leave_context(b, out);
   if (at.output_gate) b.elementwise("output_gate", 3 * out, 5 * out, 2 * out);
   if (b.profile.saved.attention_output_copy) b.elementwise("attention_copy", 2 * out, 2 * out, out);
-  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out).target = adapter_out;
-  b.leave_tp("tp_leave_attention", b.hidden);
+  attention_out(b, heads * dv, out);
 }
 
 // Down-projections run on the local tokens with replicated weights; the latents are gathered, not the hidden state.
@@ -121,28 +134,28 @@ void latent(OperatorBuilder<K>& b, const Architecture& a, const Attention& at) {
     b.norm("mla_latent_norm", q_rank + kv_rank, b.local);
     b.enter_tp("tp_enter_attention", q_rank + kv_rank + r);
     auto& q_up = b.gemm_of_norm("mla_q_up", b.tokens, heads * key, q_rank);
-    q_up.rerun = recompute_mla_up;
+    q_up.rerun |= recompute_mla_up | recompute_second_products;
     q_up.target = adapter_qkv;
   } else {
     b.gemm_of_norm("mla_down", b.local, kv_rank + r, b.hidden);
     b.norm("mla_latent_norm", kv_rank, b.local);
     b.enter_tp("tp_enter_attention", b.hidden + kv_rank + r);
     auto& q = b.gemm("mla_q", b.tokens, heads * key, b.hidden);
-    q.rerun = recompute_mla_up;
+    q.rerun |= recompute_mla_up | recompute_second_products;
     q.target = adapter_qkv;
   }
   auto& kv_up = b.gemm_of_norm("mla_kv_up", b.tokens, heads * (d + dv), kv_rank);
-  kv_up.rerun = recompute_mla_up;
+  kv_up.rerun |= recompute_mla_up | recompute_second_products;
   kv_up.target = adapter_qkv;
   const BytesT<K> qk = b.tokens * heads * 2 * key * b.e;
-  b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun = recompute_mla_up;
+  b.elementwise("rope", b.rope * 2 * qk, b.rope * 2 * qk, b.profile.saved.rotary_copy ? qk : BytesT<K>{}).rerun |=
+      recompute_mla_up | recompute_second_products;
   enter_context(b, heads, b.tokens * heads * key * b.e, b.tokens * heads * (key + dv) * b.e, b.tokens * heads * dv);
-  b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e).drops = recompute_mla_up;
+  b.keep("qkv_saved", b.tokens * heads * (2 * key + dv) * b.e, 1).drops |= recompute_mla_up;
   core(b, a, at, heads, heads, key, dv);
   const BytesT<K> out = b.tokens * heads * dv * b.e;
   leave_context(b, out);
-  b.gemm("attention_out", b.tokens, b.hidden, heads * dv, out).target = adapter_out;
-  b.leave_tp("tp_leave_attention", b.hidden);
+  attention_out(b, heads * dv, out);
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ class OperatorBuilder {
     o.forward_bytes = traffic * forward;
     o.backward_bytes = traffic * backward;
     o.saved = saved;
+    o.rerun |= recompute_by_products;
+    o.drops |= recompute_by_products;
     return o;
   }
   Operator<K>& collective(const char* name, Axis axis, Operation forward, Operation backward, BytesT<K> bytes) {
@@ -55,11 +57,13 @@ class OperatorBuilder {
 
   // x → norm(x) on the local tokens: reads x, writes y; backward reads x and dy, writes dx. Keeps x (the residual
   // stream) and its statistics; the output is kept by the linear that reads it.
-  void norm(const char* name, ScalarT<K> width, ScalarT<K> rows) {
+  // `rebuilt_from_product`: x is the sum of the layer's input and a linear's output, kept only while that output is.
+  void norm(const char* name, ScalarT<K> width, ScalarT<K> rows, bool rebuilt_from_product = false) {
     const BytesT<K> one = rows * width * e;
     auto& o = elementwise(name, 2 * one, 3 * one,
                           one + rows * scope.read("n_stat", profile.saved.norm_statistics) * (4 * byte));
     o.rerun |= recompute_norms;
+    o.drops = static_cast<std::uint8_t>(o.drops & ~(rebuilt_from_product ? std::uint8_t{recompute_between_products} : recompute_by_products));
     o.traffic = Traffic::norm;
   }
   // Marks the operators added while it lives: they run again, and keep nothing, when `module` is recomputed.
@@ -76,7 +80,13 @@ class OperatorBuilder {
     Within& operator=(const Within&) = delete;
   };
   // Tensors kept by no kernel of their own.
-  Operator<K>& keep(const char* name, BytesT<K> saved) { return elementwise(name, {}, {}, saved); }
+  // Outputs of linears are kept when those are; `second_share`: what every second linear wrote of it.
+  Operator<K>& keep(const char* name, BytesT<K> saved, ScalarT<K> second_share = 0) {
+    auto& o = elementwise(name, {}, {}, saved);
+    o.drops = static_cast<std::uint8_t>(o.drops & ~recompute_between_products);
+    o.second_drops = second_share;
+    return o;
+  }
   // The input a column-parallel linear keeps: the norm output, sharded or whole; nothing when it is recomputed.
   [[nodiscard]] BytesT<K> kept_input(ScalarT<K> width) const {
     if (!profile.saved.norm_output) return {};
@@ -90,7 +100,7 @@ class OperatorBuilder {
   // A column-parallel linear that reads a norm's output, and keeps it unless another linear already does.
   Operator<K>& gemm_of_norm(const char* name, ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
     auto& o = gemm(name, m, n, k, input_is_kept ? BytesT<K>{} : kept_input(k));
-    o.drops = recompute_norms;
+    o.drops = recompute_norms | recompute_by_products;
     o.input_of_norm = !input_is_kept;
     return o;
   }

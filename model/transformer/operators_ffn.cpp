@@ -5,25 +5,35 @@
 namespace napkin {
 namespace {
 
-// The activation between the two linears. `rows · width` elements each of gate and up; keeps its inputs and, where the
-// framework does, act(gate).
+// The activation between the two linears. `rows · width` elements each of gate and up; its inputs are kept (of gate and
+// up, products in a row, one is every second) and, where the framework does, act(gate).
 template <class K>
 void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
   const BytesT<K> one = rows * width * b.e;
-  auto& o = gated ? b.elementwise(name, b.gate * 3 * one, b.gate * 5 * one, (b.profile.saved.gate_activation ? 3.0 : 2.0) * one)
-                  : b.elementwise(name, 2 * one, 3 * one, one);
+  b.keep("activation_input", (gated ? 2.0 : 1.0) * one, gated ? 0.5 : 0.0);
+  auto& o = gated ? b.elementwise(name, b.gate * 3 * one, b.gate * 5 * one, b.profile.saved.gate_activation ? one : BytesT<K>{})
+                  : b.elementwise(name, 2 * one, 3 * one);
   o.rerun |= recompute_activation;
   o.traffic = Traffic::activation;
+}
+
+// The linear before the activation; gated, its second half is the sixth product of a layer.
+template <class K>
+void rerun_second_half(Operator<K>& up, bool gated) {
+  up.rerun |= recompute_second_products;
+  up.second_rerun = gated ? 0.5 : 0.0;
 }
 
 template <class K>
 void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, const char* act, const char* down) {
   const typename OperatorBuilder<K>::Within module(b, recompute_ffn);
   b.enter_tp("tp_enter_ffn", b.hidden);
-  b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden).target = adapter_gate_up;
+  auto& first = b.gemm_of_norm(up, b.tokens, (gated ? 2.0 : 1.0) * width, b.hidden);
+  first.target = adapter_gate_up;
+  rerun_second_half(first, gated);
   activation(b, act, b.tokens, width, gated);
   auto& second = b.gemm(down, b.tokens, b.hidden, width, b.tokens * width * b.e);
-  second.drops |= recompute_activation;
+  second.drops |= recompute_activation | recompute_by_products;
   second.target = adapter_down;
   b.leave_tp("tp_leave_ffn", b.hidden);
 }
@@ -72,12 +82,17 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   const auto width = let("f_expert", b.scope.input("f_e", m.ffn) / etp);
   const auto local_experts = let("E_local", E / ep);
   const auto per_expert = let("rows_per_expert", rows / local_experts);
-  b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts).target =
-      adapter_gate_up;
+  const double experts_here = local_experts.si();
+  auto& up = b.gemm("expert_up", per_expert, (gated ? 2.0 : 1.0) * width, model_width, row_bytes, local_experts);
+  up.target = adapter_gate_up;
+  up.local_experts = experts_here;
+  up.waits = true;
+  rerun_second_half(up, gated);
   activation(b, "expert_activation", rows, width, gated);
   auto& down = b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
-  down.drops |= recompute_activation;
+  down.drops |= recompute_activation | recompute_by_products;
   down.target = adapter_down;
+  down.local_experts = experts_here;
 
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);

@@ -83,7 +83,15 @@ void replay_moe_layer(const Field& record, Replay& r) {
   // The benchmark is Megatron-LM's own unless the record says otherwise.
   std::string framework = "megatron-lm";
   if (const auto f = record.find("framework")) framework = f->string();
-  const Profile profile = read_profile(framework, 0);
+  // Router and permutation are fused and the routing is forced to balance; the dispatcher is the record's.
+  Profile profile = read_profile(framework, 2026);
+  profile.expert_imbalance.value = 1;
+  if (const auto f = record.find("dispatcher")) {
+    const bool collective = f->string() == "a2a";
+    profile.expert_exchange = collective ? ExpertExchange::all_to_all : ExpertExchange::two_level;
+    // Only HybridEP leaves the experts' loads on the device.
+    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 0).expert_sync;
+  }
   const Field m = record["model"];
   const auto count = [&](const Field& of, std::string_view key) { return static_cast<int>(of[key].integer(1, 1'000'000'000)); };
   LayerKind kind;

@@ -64,7 +64,7 @@ TEST_SUITE("memory-walk") {
     CHECK(end.peak == Moment::end);
     CHECK(end.allocated == gib(10 + 20 + (10 - 2) + 1 + 2) + p.memory.workspace.value);
     // Accumulating, the earlier micro-batches' gradients are there.
-    CHECK(walk(p, t, {.accumulates = true}).allocated == gib(40 + 8 + 2) + p.memory.workspace.value);
+    CHECK(walk(p, t, {.in_flight = {}, .accumulates = true}).allocated == gib(40 + 8 + 2) + p.memory.workspace.value);
 
     t.updated = gib(30);
     const auto update = walk(p, t);

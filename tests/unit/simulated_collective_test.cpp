@@ -408,7 +408,7 @@ TEST_SUITE("simulated collective") {
   }
 
   TEST_CASE("hierarchical: reduce-scatter inside, all-reduce of the shards across, all-gather inside") {
-    for (const auto [m_ranks, nodes] : {std::pair{2, 2}, {2, 4}, {4, 2}, {4, 4}, {3, 5}, {8, 2}, {2, 8}}) {
+    for (const auto& [m_ranks, nodes] : {std::pair{2, 2}, {2, 4}, {4, 2}, {4, 4}, {3, 5}, {8, 2}, {2, 8}}) {
       const int p = m_ranks * nodes;
       Machine m = filled(p);
       const std::size_t shard = m.size() / m_ranks, piece = shard / nodes;

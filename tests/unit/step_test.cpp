@@ -102,7 +102,7 @@ TEST_SUITE("step") {
     TestJob t("llama3-8b", "h100", "reference", 8, 4096, 8);
     const Layout l{.dp = 8};
     double gemm = 0;
-    const Shard sh = shard_of(t.job, layer_key(l));
+    const Shard sh = shard_of(t.job, layer_key(t.job, l));
     for (const auto& o : layer_operators(Scope<Plain>(), t.model, t.model.kinds[0], sh, t.profile))
       if (o.kind == Operator<Plain>::Kind::gemm)
         gemm += 6 * o.gemm.m.si() * o.gemm.n.si() * o.gemm.k.si() * o.gemm.count.si();
@@ -210,7 +210,7 @@ TEST_SUITE("step") {
     CHECK(zb.stages.front().logits.si() > 0);
     CHECK(zb.stages.back().logits.si() == 0);
     // All logits of GPipe wait for their backward; one of 1F1B.
-    const auto head = head_cost(Scope<Plain>(), t.job, layer_key({.pp = 4, .dp = 2, .zero = 1}));
+    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}));
     const double waiting = double((head.saved - head.at_once) / head.saved);
     const auto gpipe = predict(Scope<Plain>(), t.job, {.pp = 4, .schedule = Schedule::gpipe, .dp = 2, .zero = 1}, FlopConvention::full_attention);
     const auto one = predict(Scope<Plain>(), t.job, {.pp = 4, .dp = 2, .zero = 1}, FlopConvention::full_attention);
