@@ -28,12 +28,14 @@ namespace {
 
 struct Options {
   std::string schedule = "1f1b", file;
-  int stages = 0, chunks = 1, tp = 1, width = 120;
-  std::int64_t micro_batches = 0, group = 0;
+  int chunks = 1, tp = 1, width = 120;
+  std::optional<int> stages;
+  std::optional<std::int64_t> micro_batches;
+  std::int64_t group = 0;
   std::string forward = "1", input_gradient = "1", weight_gradient = "1", recompute = "0", send;
   std::string forward_hidden = "0", backward_hidden = "0", stage_times;
   bool blocking = false, explain = false, scatter = false;
-  std::string model, sequence, split = "best", bandwidth;
+  std::string model, sequence, split, bandwidth;
   std::int64_t micro_batch = 1, hidden = 0;
   std::string gradients, gradient_bandwidth;
   int dp = 0;
@@ -114,7 +116,7 @@ std::vector<StageWork> written_stages(const Options& o, const StageWork& base, i
 
 PipelineProgram program_of(const Options& o, Answer& a) {
   if (!o.file.empty()) {
-    if (o.stages != 0 || o.micro_batches != 0) {
+    if (o.stages || o.micro_batches) {
       throw InputError("--file says how many ranks and micro-batches there are; leave --stages and --micro-batches out");
     }
     a.name = o.file;
@@ -129,8 +131,8 @@ PipelineProgram program_of(const Options& o, Answer& a) {
                                  fmt::join(known, ", "), close.empty() ? "" : fmt::format(" (did you mean {}?)", close)));
   }
   a.name = to_string(*a.schedule);
-  if (o.stages == 0 || o.micro_batches == 0) throw InputError("write both --stages and --micro-batches, or --file");
-  return build_program(*a.schedule, {o.stages, o.micro_batches, o.chunks, o.group});
+  if (!o.stages || !o.micro_batches) throw InputError("write both --stages and --micro-batches, or --file");
+  return build_program(*a.schedule, {*o.stages, *o.micro_batches, o.chunks, o.group});
 }
 
 StageWork rank_cost(const Options& o, std::optional<Bytes> boundary) {
@@ -156,7 +158,7 @@ StageWork rank_cost(const Options& o, std::optional<Bytes> boundary) {
 }
 
 Split split_of(const Options& o, const Stack& stack, int stages) {
-  if (o.split == "best") return best_split(stack, stages);
+  if (o.split.empty() || o.split == "best") return best_split(stack, stages);
   if (o.split == "even") return even_split(stack, stages);
   Split split = parse_layout(o.split, stack);
   if (split.stages.size() != static_cast<std::size_t>(stages)) {
@@ -170,6 +172,7 @@ Answer answer(const Options& o) {
   a.program = program_of(o, a);
   std::optional<Architecture> model;
   if (!o.model.empty()) model = read_model(o.model);
+  if (!model && !o.split.empty()) throw InputError("--split deals the layers of a model; write --model too");
   const double hidden = model ? static_cast<double>(model->hidden) : static_cast<double>(o.hidden);
   const std::int64_t sequence =
       o.sequence.empty() ? model ? model->context : 0 : parsed("--seq", o.sequence, parse_tokens);

@@ -132,7 +132,7 @@ struct MemoryOverheads {
 };
 
 // How layers are dealt to pipeline stages (step/split.hpp).
-enum class SplitRule : std::uint8_t { even, by_cost };
+enum class SplitRule : std::uint8_t { even, by_cost, balanced };
 
 struct Profile {
   std::string name, title;

@@ -101,8 +101,11 @@ void apply_rules(const Field& f, Profile& p) {
   take(f, "vocab_parallel", p.vocab_parallel);
   take(f, "loss_parallel", p.loss_parallel);
   if (const auto v = f.find("split")) {
-    if (v->string() != "even" && v->string() != "by-cost") v->fail("is " + v->raw() + "; write \"even\" or \"by-cost\"");
-    p.split = v->string() == "even" ? SplitRule::even : SplitRule::by_cost;
+    const std::string rule = v->string();
+    if (rule == "even") p.split = SplitRule::even;
+    else if (rule == "by-cost") p.split = SplitRule::by_cost;
+    else if (rule == "balanced") p.split = SplitRule::balanced;
+    else v->fail("is " + v->raw() + "; write \"even\", \"by-cost\" or \"balanced\"");
   }
   if (const auto v = f.find("max_zero")) p.max_zero = static_cast<int>(v->integer(0, 3));
   if (const auto v = f.find("default_zero")) p.default_zero = static_cast<int>(v->integer(0, 3));

@@ -58,10 +58,34 @@ Split cut(const Row& row, const std::vector<std::size_t>& ends) {
   return split;
 }
 
-// The cheapest way to cut the row into `stages`, where `join(cost so far, work of one more stage)` is not decreasing. Among
-// equals the last stage takes most. Returns the end of every stage.
-template <class Join>
-std::vector<std::size_t> cheapest(const Row& row, std::size_t stages, Join join) {
+// The least slowest stage, within rounding: filling stages up to a limit takes the fewest of them, and fewer than `stages` can
+// always be cut further.
+double least_slowest(const Row& row, std::size_t stages) {
+  const auto fits = [&](double limit) {
+    std::size_t used = 1;
+    double stage = 0;
+    for (const StageShare& item : row.items) {
+      if (stage + item.work > limit) {
+        if (++used > stages) return false;
+        stage = 0;
+      }
+      stage += item.work;
+    }
+    return true;
+  };
+  double low = 0, high = row.sum.back() * (1 + rounding);
+  for (const StageShare& item : row.items) low = std::max(low, item.work);
+  if (fits(low)) return low;
+  while (high - low > rounding / 4 * high) {
+    const double middle = low + (high - low) / 2;
+    (fits(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+// The cut into `stages` of no more than `limit` each with the least Σ work². Among equals the last stage takes most. Returns
+// the end of every stage.
+std::vector<std::size_t> most_even(const Row& row, std::size_t stages, double limit) {
   const std::size_t n = row.items.size();
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> cost(n + 1, never);
@@ -70,10 +94,12 @@ std::vector<std::size_t> cheapest(const Row& row, std::size_t stages, Join join)
   for (std::size_t stage = 1; stage <= stages; ++stage) {
     std::vector<double> next(n + 1, never);
     std::vector<std::size_t> best(n + 1, 0);
+    std::size_t first = stage - 1;  // the earliest beginning within the limit
     for (std::size_t end = stage; end <= n - (stages - stage); ++end) {
-      for (std::size_t begin = stage - 1; begin < end; ++begin) {
+      while (row.between(first, end) > limit) ++first;
+      for (std::size_t begin = first; begin < end; ++begin) {
         if (cost[begin] == never) continue;
-        const double c = join(cost[begin], row.between(begin, end));
+        const double work = row.between(begin, end), c = cost[begin] + work * work;
         if (c < next[end] && (next[end] == never || c < next[end] * (1 - rounding))) {
           next[end] = c;
           best[end] = begin;
@@ -104,12 +130,7 @@ Split best_split(const Stack& stack, int stages, bool ends_alone) {
   const Row row = row_of(stack, ends_alone);
   refuse_stages(stack, stages, row.items.size());
   const auto n = static_cast<std::size_t>(stages);
-  const double slowest =
-      cut(row, cheapest(row, n, [](double so_far, double work) { return std::max(so_far, work); })).slowest;
-  const double limit = slowest * (1 + rounding);
-  return cut(row, cheapest(row, n, [limit](double so_far, double work) {
-               return work > limit ? std::numeric_limits<double>::infinity() : so_far + work * work;
-             }));
+  return cut(row, most_even(row, n, least_slowest(row, n) * (1 + rounding)));
 }
 
 std::vector<int> even_depths(std::int64_t layers, int chunks) {

@@ -12,6 +12,8 @@
 #include "model/run/run_input.hpp"
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
+#include "model/pipeline/stack_flops.hpp"
+#include "model/step/split.hpp"
 
 namespace napkin {
 namespace {
@@ -295,7 +297,12 @@ class Resolver {
     const Job& job = run_.job;
     if (const Rule* rule = broken_rule(job, l)) fail(field_of(*rule), explain_broken(*rule, job, l));
     const int chunks = l.pp * l.vpp;
-    if (static_cast<int>(job.model->depth()) % chunks != 0) {
+    const int stages = placement_of(l.schedule, l.pp, l.vpp).depth;
+    if (is_balanced(*job.model, stages, job.profile->split)) {
+      const Split split = best_split(stack_flops(*job.model, job.sequence), stages);
+      assume(fmt::format("layers balanced over {} chunks by FLOPs: {} (E embedding, t layer, m MTP, L head)", stages,
+                         layout_string(split)));
+    } else if (static_cast<int>(job.model->depth()) % chunks != 0) {
       const std::vector<int> depth = even_depths(static_cast<std::int64_t>(job.model->depth()), chunks);
       const auto [least, most] = std::minmax_element(depth.begin(), depth.end());
       assume(fmt::format("{} layers over {} chunks unevenly: {} to {} each, the ends first to hold fewer", job.model->depth(),

@@ -31,7 +31,7 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   const LayerKey key = layer_key(c.job, l);
   const auto recompute = static_cast<std::int64_t>(l.recompute) + (key.interleaved ? 4 : 0), schedule = static_cast<std::int64_t>(l.schedule);
   const auto& split = c.splits.get({l.pp, l.vpp, schedule}, [&] {
-    return split_layers(*c.job.model, l.schedule, l.pp, l.vpp, c.job.profile->split);
+    return split_layers(*c.job.model, l.schedule, l.pp, l.vpp, c.job.profile->split, c.job.sequence);
   });
   const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, l.vpp, schedule}, [&] {
     const auto& layers = c.layers.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules},

@@ -18,7 +18,8 @@ std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
   const Scope<Plain> scope;
   const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, l));
   std::vector<StageCost<Plain>> costs;
-  for (const StageContent& content : stage_contents(*job.model, placement_of(l.schedule, l.pp, l.vpp).depth, job.profile->split)) {
+  const int depth = placement_of(l.schedule, l.pp, l.vpp).depth;
+  for (const StageContent& content : stage_contents(*job.model, depth, job.profile->split, job.sequence)) {
     costs.push_back(stage_cost(scope, job, layers, content));
   }
   return costs;

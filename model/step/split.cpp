@@ -4,6 +4,7 @@
 
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
+#include "model/pipeline/stack_flops.hpp"
 #include "model/transformer/parameters.hpp"
 
 namespace napkin {
@@ -30,29 +31,50 @@ CostSplit split_by_cost(const Architecture& a, int chunks) {
   return s;
 }
 
-std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule) {
-  std::vector<StageContent> contents;
-  std::size_t layer = 0;
+namespace {
+
+// Layers, embedding, MTP modules and head of every stage.
+std::vector<StageShare> shares(const Architecture& a, int stages, SplitRule rule, std::int64_t sequence) {
+  if (is_balanced(a, stages, rule)) return best_split(stack_flops(a, sequence), stages).stages;
   const CostSplit split = rule == SplitRule::by_cost && stages > 1
                               ? split_by_cost(a, stages)
                               : CostSplit{.depths = even_depths(static_cast<std::int64_t>(a.depth()), stages), .head_at = stages - 1};
+  std::vector<StageShare> all;
   for (const int depth : split.depths) {
-    const int at = static_cast<int>(contents.size());
+    const int at = static_cast<int>(all.size());
     const bool last = at == split.head_at;
+    all.push_back({.embedding = at == 0, .head = last, .layers = depth, .mtp_modules = last ? a.mtp_layers : 0});
+  }
+  return all;
+}
+
+}  // namespace
+
+bool is_balanced(const Architecture& a, int stages, SplitRule rule) {
+  if (rule != SplitRule::balanced || stages <= 1) return false;
+  const int left_over = static_cast<int>(a.depth()) % stages;
+  return a.mtp_layers > 0 || (left_over != 0 && left_over < stages - 2);
+}
+
+std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule, std::int64_t sequence) {
+  std::vector<StageContent> contents;
+  std::size_t layer = 0;
+  for (const StageShare& share : shares(a, stages, rule, sequence)) {
     StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
-                   .embedding = at == 0,
-                   .head = last,
-                   .mtp = last ? a.mtp_layers : 0,
-                   .first_rank = at};
-    for (int n = 0; n < depth; ++n) ++s.layers[a.layers[layer++]];
+                   .embedding = share.embedding,
+                   .head = share.head,
+                   .mtp = share.mtp_modules,
+                   .first_rank = static_cast<int>(contents.size())};
+    for (int n = 0; n < share.layers; ++n) ++s.layers[a.layers[layer++]];
     contents.push_back(std::move(s));
   }
   return contents;
 }
 
-std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp, SplitRule rule) {
+std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp, SplitRule rule,
+                                       std::int64_t sequence) {
   const Placement place = placement_of(schedule, pp, vpp);
-  const std::vector<StageContent> of_stage = stage_contents(a, place.depth, rule);
+  const std::vector<StageContent> of_stage = stage_contents(a, place.depth, rule, sequence);
   std::vector<StageContent> ranks;
   for (int r = 0; r < pp; ++r) {
     StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
@@ -67,7 +89,7 @@ std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule,
       s.mtp += chunk.mtp;
     }
     if (!ranks.empty() && ranks.back().layers == s.layers && ranks.back().embedding == s.embedding &&
-        ranks.back().head == s.head) {
+        ranks.back().head == s.head && ranks.back().mtp == s.mtp) {
       ++ranks.back().ranks;
     } else {
       ranks.push_back(std::move(s));

@@ -29,11 +29,18 @@ struct CostSplit {
 };
 [[nodiscard]] CostSplit split_by_cost(const Architecture& a, int chunks);
 
-// Layers over the stages of a schedule by `rule` (even_depths() unless by cost), and those over its ranks as its placement
-// says. Distinct contents in rank order.
+// Whether `rule` takes best_split() of the model's FLOPs: balanced, where an MTP module stands behind the last layer or the
+// layers do not divide over the stages, one or both ends counted as a layer or not. What divides is dealt evenly:
+// Megatron-Core needs no layout string then (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split).
+[[nodiscard]] bool is_balanced(const Architecture& a, int stages, SplitRule rule);
+
+// Layers over the stages of a schedule by `rule` (even_depths() unless by cost or balanced), and those over its ranks as its
+// placement says. Distinct contents in rank order. `sequence` (tokens) sets what attention weighs in a balanced split; 0:
+// matrices alone.
 [[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp,
-                                                     SplitRule rule = SplitRule::even);
+                                                     SplitRule rule = SplitRule::even, std::int64_t sequence = 0);
 // The stages themselves, one entry each.
-[[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule = SplitRule::even);
+[[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule = SplitRule::even,
+                                                       std::int64_t sequence = 0);
 
 }  // namespace napkin

@@ -77,6 +77,8 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.depth += content.mtp;
     const auto h = scope.input("h", static_cast<double>(job.model->hidden), job.model->name);
     s.parameters.dense += content.mtp * (2 * h * h);
+    if (!content.head) s.parameters.dense += costs.head_parameters;  // its copy, on a stage apart
+    s.weight_gradient += content.mtp * costs.head.weight_gradient;
     s.ends_forward += content.mtp * costs.head.forward.total();
     s.ends_backward += content.mtp * costs.head.backward.total();
     s.tensors.head += content.mtp * costs.head.saved;

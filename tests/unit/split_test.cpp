@@ -141,6 +141,31 @@ TEST_SUITE("split") {
         CHECK(contents[s].mtp == even.stages[s].mtp_modules);
       }
     }
+    // Balanced: the pipeline layouts of the DeepSeek-V3 recipes of NeMo and Megatron-Bridge, by (PP, VPP), and with 32 stages
+    // that of Megatron-LM's documentation.
+    const std::pair<int, const char*> published[]{
+        {4, "Et*16|t*16|t*16|t*13mL"}, {8, "Et*8|(t*8|)*6t*5mL"}, {16, "Et*4|(t*4|)*14tmL"}, {32, "Et*3|(tt|)*29m|L"}};
+    for (const auto& [stages, layout] : published) {
+      const Split said = parse_layout(layout, stack_flops(a, 4096));
+      const auto contents = stage_contents(a, stages, SplitRule::balanced, 4096);
+      REQUIRE(contents.size() == said.stages.size());
+      CHECK(is_balanced(a, stages, SplitRule::balanced));
+      for (std::size_t s = 0; s < contents.size(); ++s) {
+        CHECK(contents[s].depth() == said.stages[s].layers);
+        CHECK(contents[s].embedding == said.stages[s].embedding);
+        CHECK(contents[s].head == said.stages[s].head);
+        CHECK(contents[s].mtp == said.stages[s].mtp_modules);
+      }
+    }
+    // What divides with no, one or both ends counted is dealt evenly; the rest is not, unless the rule says so.
+    const Architecture deep = read_model("qwen3-235b-a22b");  // 94 layers
+    for (const int stages : {1, 2, 5, 8, 12, 16, 24, 47, 48}) CHECK_FALSE(is_balanced(deep, stages, SplitRule::balanced));
+    CHECK(is_balanced(deep, 10, SplitRule::balanced));
+    CHECK_FALSE(is_balanced(deep, 10, SplitRule::even));
+    CHECK(stage_contents(deep, 8, SplitRule::balanced)[7].depth() == 11);
+    int modules = 0;
+    for (const StageContent& c : split_layers(a, Schedule::interleaved, 16, 2, SplitRule::balanced, 4096)) modules += c.ranks * c.mtp;
+    CHECK(modules == a.mtp_layers);
     // Every rank's layers add up to the model's, whatever the placement.
     for (const Schedule s : {Schedule::interleaved, Schedule::zb_v, Schedule::dualpipe, Schedule::dualpipe_v}) {
       int layers = 0;
