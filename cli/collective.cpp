@@ -55,13 +55,15 @@ Wish wish(const char* option, const std::string& text, const std::string& protoc
   return w;
 }
 
+constexpr Bytes most_bytes = 1e18 * byte;  // an exabyte: no buffer is larger, and times stay finite
+
 std::vector<Bytes> sweep(const std::string& text) {
   const auto dots = text.find("..");
   if (dots == text.npos) throw InputError("--sweep: \"" + text + "\" is not a range; write 8B..8GB");
   const Bytes from = option_value("--sweep", text.substr(0, dots), parse_bytes);
   const Bytes to = option_value("--sweep", text.substr(dots + 2), parse_bytes);
-  if (!(from > Bytes()) || to < from || !std::isfinite(to.si()))
-    throw InputError("--sweep goes from a size above zero up to a larger one");
+  if (!(from > Bytes()) || to < from) throw InputError("--sweep goes from a size above zero up to a larger one");
+  if (to > most_bytes) throw InputError("--sweep: \"" + text + "\" goes above an exabyte; write a shorter range");
   constexpr std::size_t most = 200;
   std::vector<Bytes> out;
   for (Bytes b = from; b < to; b = 2 * b) {
@@ -70,6 +72,12 @@ std::vector<Bytes> sweep(const std::string& text) {
   }
   out.push_back(to);
   return out;
+}
+
+Bytes buffer(const std::string& text) {
+  const Bytes b = option_value("--bytes", text, parse_bytes);
+  if (b > most_bytes) throw InputError("--bytes: \"" + text + "\" is above an exabyte; write a smaller size");
+  return b;
 }
 
 CollectiveQuestion question(const CollectiveOptions& o) {
@@ -82,7 +90,7 @@ CollectiveQuestion question(const CollectiveOptions& o) {
   q.notes = std::move(m.notes);
   if (!o.sweep.empty()) q.sweep = sweep(o.sweep);
   if (o.bytes.empty() && q.sweep.empty()) throw InputError("--bytes: write the size of the buffer, such as 1GB");
-  if (!o.bytes.empty()) q.bytes = option_value("--bytes", o.bytes, parse_bytes);
+  if (!o.bytes.empty()) q.bytes = buffer(o.bytes);
   q.wish = wish("--algorithm", o.algorithm, o.protocol);
   if (!o.time.empty()) {
     q.measured = option_value("--time", o.time, parse_seconds);
@@ -99,8 +107,9 @@ CollectiveQuestion question(const CollectiveOptions& o) {
   return q;
 }
 
-void answer(const CLI::App& command, const CollectiveOptions& o) {
+void answer(const CLI::App& command, CollectiveOptions o) {
   refuse_idle_options(command, o);
+  place_members(o);
   if (o.operation == "expert-exchange") return print(expert_exchange_report(o));
   if (o.operation == "grouped-p2p" || !o.sizes.empty()) return print(ragged_report(o));
   print(collective_report(question(o), o.format));
@@ -111,6 +120,7 @@ void answer(const CLI::App& command, const CollectiveOptions& o) {
 void add_collective(CLI::App& app, Session&) {
   CLI::App* c = app.add_subcommand("collective", "What a collective takes, by every algorithm that could run it");
   const auto o = std::make_shared<CollectiveOptions>();
+  o->routing.top_k = 0;  // not given
   const auto count = CLI::Range(1, 100000000);
   c->add_option("OPERATION", o->operation,
                 "all-reduce, all-gather, reduce-scatter, all-to-all, broadcast, reduce, send-recv, grouped-p2p or "
@@ -121,6 +131,7 @@ void add_collective(CLI::App& app, Session&) {
   c->add_option("--gpus,--ranks", o->ranks, "Ranks of the group")->required()->check(count);
   c->add_option("--stride", o->stride, "Accelerators from one member to the next: 8 leaves one member per 8-GPU node")
       ->check(CLI::Range(1LL, 100000000LL));
+  c->add_option("--placement", o->placement, "packed (default): members fill the nodes; spread: one member per node");
   c->add_option("--hw", o->hardware, "The machine: a catalog name or a file");
   c->add_option("--per-node", o->per_node, "Accelerators of one scale-up domain")->check(count);
   c->add_option("--nic-bandwidth", o->nic_bandwidth, "Between nodes, per accelerator, one direction: 50GB/s, 400Gb/s");
@@ -144,7 +155,8 @@ void add_collective(CLI::App& app, Session&) {
   c->add_option("--alpha", o->alpha, "With --bandwidth: start-up of a message");
   c->add_option("--inner-bandwidth", o->inner_bandwidth, "With --bandwidth: inside a node of --per-node ranks");
   c->add_option("--inner-alpha", o->inner_alpha, "With --inner-bandwidth: start-up inside a node");
-  c->add_flag("--in-network", o->in_network, "With --bandwidth: the switch reduces");
+  c->add_flag("--in-network", o->in_network,
+              "The switches reduce: between nodes with --hw (SHARP), the one switch with --bandwidth");
   c->add_option("--torus", o->torus, "With --bandwidth (of one link): axis lengths, such as 4x4x8");
   c->add_flag("--no-wrap", o->open, "With --torus: the axes are lines");
   c->add_flag("--one-way", o->one_way, "With --torus: only one direction of the links is used");
@@ -165,6 +177,7 @@ void add_collective(CLI::App& app, Session&) {
   c->footer(
       "Examples:\n"
       "  napkin collective all-reduce --bytes 1GB --gpus 1024 --hw h100\n"
+      "  napkin collective all-gather --bytes 1GB --gpus 8 --hw h100 --placement spread\n"
       "  napkin collective all-to-all --sizes 0B,4MB,1MB,2MB --gpus 4 --hw h100 --stride 8\n"
       "  napkin collective expert-exchange --bytes 7168B --tokens 4096 --top-k 8 --gpus 64 --hw h100\n"
       "  napkin collective all-gather --gpus 8 --hw b200 --sweep 1kB..1GB --format csv");

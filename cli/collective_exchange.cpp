@@ -67,6 +67,7 @@ std::vector<double> listed_sizes(const CollectiveOptions& o) {
 std::string expert_exchange_report(const CollectiveOptions& o) {
   if (o.bytes.empty()) throw InputError("--bytes: write the bytes of one token, such as 7168B");
   if (o.routing.tokens <= 0) throw InputError("--tokens: write how many tokens a rank holds, such as 4096");
+  if (o.routing.top_k < 1) throw InputError("--top-k: write how many experts a token goes to, such as 8");
   const Machine m = collective_machine(o);
   Routing r = o.routing;
   r.once_per_rank = !o.each_expert;
@@ -90,9 +91,13 @@ std::string expert_exchange_report(const CollectiveOptions& o) {
       throw InputError("--capacity-factor: loads spread evenly about the mean reach at most twice it");
     f.push_back(figure("dropped_share", dropped_share(r.imbalance, o.capacity)));
   }
+  const bool torus = !m.network.tiers[0].dims.empty();
+  if (torus && (r.node_limit > 0 || r.remote_nodes >= 0))
+    throw InputError(fmt::format("{} has no effect on a torus, which has no nodes",
+                                 r.node_limit > 0 ? "--node-limit" : "--remote-nodes"));
   std::vector<std::string> notes{
-      "a token crosses to a node once and is forwarded inside; the slower of both counts "
-      "(pipelined)"};
+      torus ? "copies travel over the links of the torus as an all-to-all"
+            : "a token crosses to a node once and is forwarded inside; the slower of both counts (pipelined)"};
   notes.insert(notes.end(), m.notes.begin(), m.notes.end());
   Derivation d;
   const Node* why = nullptr;

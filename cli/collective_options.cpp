@@ -111,11 +111,19 @@ Network machine_network(const CollectiveOptions& o, Hardware h) {
   if (!o.net_latency.empty() && !o.fabric.empty())
     throw InputError("--net-latency and --fabric both set the hop between nodes; write one");
   for (std::size_t t = 1; t < n.tiers.size(); ++t) {
+    if (n.tiers[t].topology == Tier::Topology::host) continue;  // inside the node
     if (!o.nic_bandwidth.empty())
       n.tiers[t].bandwidth = given(bandwidth("--nic-bandwidth", o.nic_bandwidth), "--nic-bandwidth");
     if (!o.net_latency.empty())
       n.tiers[t].latency = given(option_value("--net-latency", o.net_latency, parse_seconds), "--net-latency");
     if (!o.fabric.empty()) n.tiers[t].latency = fabric_hop(o.fabric);
+  }
+  if (o.in_network) {
+    if (!n.tuning || n.tiers.size() < 2)
+      throw InputError("--in-network: no library that reduces in the switches between nodes is known for " +
+                       h.accelerator.name);
+    for (std::size_t t = 1; t < n.tiers.size(); ++t)
+      n.tiers[t].in_network_reduction = n.tiers[t].topology != Tier::Topology::host;
   }
   if (o.oversubscription > 0) n.tiers.back().oversubscription = given(Scalar(o.oversubscription), "--oversubscription");
   return n;
@@ -163,12 +171,13 @@ Machine collective_machine(const CollectiveOptions& o) {
     idle("--fabric", !o.fabric.empty());
     idle("--oversubscription", o.oversubscription > 0);
     idle("--concurrent", o.concurrent > 1);
+    idle("--in-network", o.in_network);
   }
   if (o.concurrent > 1) {
     share_links(m.network, o.concurrent);
     m.notes.push_back(fmt::format("{} groups use the {} at once: each has an equal part", o.concurrent,
                                   m.network.tiers.size() > 1 ? "links between nodes" : "links"));
-  } else {
+  } else if (!inside) {
     m.notes.emplace_back("groups of the same shape run at the same time, each member with its own share of the NICs");
   }
   const long long domain = m.network.tiers[0].size, span = (o.ranks - 1LL) * o.stride + 1;
@@ -184,6 +193,19 @@ Machine collective_machine(const CollectiveOptions& o) {
   return m;
 }
 
+void place_members(CollectiveOptions& o) {
+  if (o.placement.empty() || o.placement == "packed") return;
+  if (o.placement != "spread")
+    throw InputError("--placement: \"" + o.placement + "\" is not known; write packed or spread");
+  if (o.hardware.empty() && o.inner_bandwidth.empty())
+    throw InputError("--placement spread needs nodes: --hw, or --inner-bandwidth and --per-node");
+  o.stride = o.per_node;
+  if (o.stride > 0) return;
+  const Tier domain = read_hardware(o.hardware).network.tiers.at(0);
+  if (!domain.dims.empty()) throw InputError("--placement: a torus has no nodes that ranks could share; leave it out");
+  o.stride = std::max(1LL, domain.size);
+}
+
 void refuse_idle_options(const CLI::App& command, const CollectiveOptions& o) {
   const auto refuse = [&](std::initializer_list<const char*> options, const std::string& because) {
     for (const char* option : options)
@@ -192,11 +214,12 @@ void refuse_idle_options(const CLI::App& command, const CollectiveOptions& o) {
   const bool exchange = o.operation == "expert-exchange";
   const bool ragged = o.operation == "grouped-p2p" || !o.sizes.empty();
   if (!o.hardware.empty())
-    refuse({"--alpha", "--inner-bandwidth", "--inner-alpha", "--in-network", "--torus", "--no-wrap", "--one-way"},
+    refuse({"--alpha", "--inner-bandwidth", "--inner-alpha", "--torus", "--no-wrap", "--one-way"},
            "with --hw, which brings its own links");
   else
     refuse({"--nic-bandwidth", "--net-latency", "--fabric", "--oversubscription"},
            "without --hw: write the links themselves, --bandwidth and --alpha");
+  if (!o.placement.empty()) refuse({"--stride"}, "beside --placement, which sets it");
   if (o.torus.empty()) refuse({"--no-wrap", "--one-way"}, "without --torus");
   if (!o.torus.empty()) refuse({"--in-network"}, "on a torus, which has no switch");
   if (o.inner_bandwidth.empty()) refuse({"--inner-alpha"}, "without --inner-bandwidth");
@@ -209,7 +232,11 @@ void refuse_idle_options(const CLI::App& command, const CollectiveOptions& o) {
   if (exchange || ragged)
     refuse({"--algorithm", "--protocol", "--sweep", "--time", "--tie"},
            "on " + std::string(exchange ? o.operation : "transfers of unequal sizes") + ", which has one way to run");
-  if (exchange) refuse({"--sizes"}, "on expert-exchange; its sizes follow from --tokens and --top-k");
+  if (exchange) {
+    refuse({"--sizes"}, "on expert-exchange; its sizes follow from --tokens and --top-k");
+    if (o.routing.remote_nodes >= 0) refuse({"--node-limit"}, "beside --remote-nodes, which says how many");
+  }
+  if (o.operation != "all-reduce") refuse({"--in-network"}, "on " + o.operation + "; switches reduce an all-reduce");
   if (o.operation != "grouped-p2p") refuse({"--peers"}, "on " + o.operation + "; it belongs to grouped-p2p");
   if (!o.sizes.empty()) {
     if (o.operation != "all-to-all" && o.operation != "grouped-p2p")

@@ -12,7 +12,7 @@
 namespace napkin::cli {
 
 struct CollectiveOptions {
-  std::string operation, bytes, sizes, hardware, sweep, algorithm, protocol, time, tie, fabric;
+  std::string operation, bytes, sizes, hardware, sweep, algorithm, protocol, time, tie, fabric, placement;
   std::string alpha, bandwidth, inner_alpha, inner_bandwidth, torus, nic_bandwidth, net_latency;
   Routing routing;
   bool each_expert = false;
@@ -30,6 +30,9 @@ struct Machine {
 };
 // --hw with its changes, or links of one's own. InputError names the option at fault.
 [[nodiscard]] Machine collective_machine(const CollectiveOptions& o);
+
+// --placement as a stride: "packed" fills the nodes one after another, "spread" leaves one member per node.
+void place_members(CollectiveOptions& o);
 
 // InputError when an option was given that has no effect on this operation or these links.
 void refuse_idle_options(const CLI::App& command, const CollectiveOptions& o);

@@ -104,9 +104,15 @@ Json crossovers_json(const CollectiveQuestion& q, Bytes from, Bytes to) {
 
 std::vector<std::string> notes(const CollectiveQuestion& q, Method taken) {
   std::vector<std::string> out;
+  const auto sent = format(bytes_sent(q.operation, q.bytes, q.group.size));
+  const bool in_switch = q.operation == Operation::all_reduce && q.network.tiers[0].in_network_reduction;
   out.push_back(fmt::format("a rank sends at least {}; no algorithm is faster than {} (nominal links, no latency)",
-                            format(bytes_sent(q.operation, q.bytes, q.group.size)),
+                            in_switch ? fmt::format("{}, or {} where the switch reduces", sent, format(q.bytes)) : sent,
                             format(lower_bound(q.network, q.operation, q.bytes, q.group))));
+  if (q.network.tuning && q.operation != Operation::all_to_all && q.operation != Operation::send_recv)
+    out.emplace_back(
+        "library: the time by the library's own tuning model; it leaves behind what that model holds slower than "
+        "another with more bandwidth, and the least predicted time of the rest is chosen");
   for (auto& text : crossover_notes(q, smallest, largest)) out.push_back(std::move(text));
   if (const auto b = latency_bound_below(q.network, q.operation, q.group, taken, byte, largest))
     out.push_back(fmt::format("{} is bound by latency below {}", name(taken), format(*b)));

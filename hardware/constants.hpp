@@ -51,6 +51,9 @@ void for_each_constant(const Hardware& h, F f) {
   f("/kernels/elementwise/floor", a.elementwise.floor);
   for (std::size_t i = 0; i < traffic_count; ++i)
     maybe("/kernels/elementwise/by_traffic/" + std::string(traffic_names[i]), a.elementwise.by_traffic[i]);
+  for (std::size_t i = 0; i < traffic_count; ++i)
+    maybe("/kernels/elementwise/floors/" + std::string(traffic_names[i]), a.elementwise.floors[i]);
+  maybe("/kernels/elementwise/row_rate", a.elementwise.row_rate);
   for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
     const auto& t = h.network.tiers[i];
     const auto at = "/network/tiers/" + std::to_string(i) + "/";

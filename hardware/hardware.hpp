@@ -52,18 +52,19 @@ struct AttentionConstants {
 };
 
 // What a memory-bound kernel does; how much of the bandwidth it reaches depends on it.
-// `optimizer_16bit`: an update whose moments are 16-bit; its loads are half as wide.
-enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer, optimizer_16bit };
-inline constexpr std::size_t traffic_count = 7;
-inline constexpr std::array<std::string_view, traffic_count> traffic_names{"stream",  "activation", "norm",
-                                                                           "softmax", "cast",       "optimizer",
-                                                                           "optimizer_16bit"};
+// `optimizer_16bit`: an update whose moments are 16-bit; its loads are half as wide. `rotary`: rotary embedding.
+enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer, optimizer_16bit, rotary };
+inline constexpr std::size_t traffic_count = 8;
+inline constexpr std::array<std::string_view, traffic_count> traffic_names{
+    "stream", "activation", "norm", "softmax", "cast", "optimizer", "optimizer_16bit", "rotary"};
 
 // Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.cpp
 struct ElementwiseConstants {
   Constant<Scalar> memory_fraction;  // of copies and additions, and of every kind not listed
   std::array<std::optional<Constant<Scalar>>, traffic_count> by_traffic;
-  Constant<Seconds> floor;
+  Constant<Seconds> floor;           // of copies and additions, and of every kind not listed
+  std::array<std::optional<Constant<Seconds>>, traffic_count> floors;
+  std::optional<Constant<BytesPerSecond>> row_rate;  // at which one block walks through its row (norm, softmax)
 };
 
 struct Accelerator {

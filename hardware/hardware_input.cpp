@@ -140,14 +140,19 @@ void read_attention(const Chain& chain, Accelerator& a) {
 }
 
 void read_elementwise(const Field& f, Accelerator& a) {
-  const Group g(f, {"memory_fraction", "by_traffic", "floor"});
+  const Group g(f, {"memory_fraction", "by_traffic", "floor", "floors", "row_rate"});
   a.elementwise.memory_fraction = g.required("memory_fraction", fraction);
   a.elementwise.floor = g.required("floor", seconds);
-  const auto by_traffic = f.find("by_traffic");
-  if (!by_traffic) return;
-  by_traffic->only({traffic_names.begin(), traffic_names.end()});
-  for (std::size_t i = 0; i < traffic_count; ++i)
-    if (const auto kind = by_traffic->find(traffic_names[i])) a.elementwise.by_traffic[i] = g.constant(*kind, fraction);
+  a.elementwise.row_rate = g.optional("row_rate", bandwidth);
+  const auto each = [&](std::string_view member, auto read, auto& values) {
+    const auto group = f.find(member);
+    if (!group) return;
+    group->only({traffic_names.begin(), traffic_names.end()});
+    for (std::size_t i = 0; i < traffic_count; ++i)
+      if (const auto kind = group->find(traffic_names[i])) values[i] = g.constant(*kind, read);
+  };
+  each("by_traffic", fraction, a.elementwise.by_traffic);
+  each("floors", seconds, a.elementwise.floors);
 }
 
 // Runs the sections of a file; the first complaint ends it, or, when they are collected, only its section.

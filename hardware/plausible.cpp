@@ -47,6 +47,7 @@ void check_accelerator(const Accelerator& a, Report& report) {
   report.within(a.launch, time_range, "launch time");
   report.within(a.gemm.floor, time_range, "kernel floor");
   report.within(a.elementwise.floor, time_range, "kernel floor");
+  for (const auto& floor : a.elementwise.floors) report.within(floor, time_range, "kernel floor");
   for (const auto& [name, kernel] : a.attention) report.within(kernel.floor, time_range, "kernel floor");
   if (a.l2 && a.l2->value >= a.capacity.value) report.add(*a.l2, "a cache as large as the memory");
   if (a.host_bandwidth.value > a.memory_bandwidth.value)

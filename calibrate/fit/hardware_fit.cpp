@@ -156,7 +156,7 @@ class Fitter {
     if (!a_.peak[static_cast<std::size_t>(format)]) return;
     const auto at = "/kernels/attention/" + name + "/";
     const auto every = keep([&](const KernelSample& s) {
-      return s.kind == Kind::attention && s.kernel == name && s.format == format;
+      return s.kind == Kind::attention && s.kernel == name && s.format == format && !is_decode(s.attention);
     });
     // The rates come from the regime with most samples; the other one, where it is the sustained, gives its share.
     const auto long_runs = static_cast<std::size_t>(
@@ -202,7 +202,8 @@ class Fitter {
     }
     if (share_measured) {
       const auto samples = keep([&](const KernelSample& s) {
-        return s.kind == Kind::attention && s.kernel == name && s.format == format && regime(s) == Regime::sustained;
+        return s.kind == Kind::attention && s.kernel == name && s.format == format && !is_decode(s.attention) &&
+               regime(s) == Regime::sustained;
       });
       record("attention sustained " + name, range_of(samples), fit_attention_sustained(a_, samples));
     }
@@ -226,8 +227,21 @@ class Fitter {
   }
 
   void fit_memories() {
+    // Kernels whose blocks reduce rows of known width are fitted together.
+    const auto rows = keep([](const KernelSample& s) { return s.kind == Kind::memory && s.row.si() > 0 && !s.host_timed; });
+    std::set<Traffic> by_rows;
+    for (const auto& s : rows) by_rows.insert(s.traffic);
+    if (rows.size() < samples_per_constant * (by_rows.size() + 2)) by_rows.clear();
+    if (!by_rows.empty()) {
+      record("memory of rows", range_of(rows), fit_rows(a_, rows, {.held_out = share(rows, held_out_)}));
+      for (const auto t : by_rows) {
+        const auto leaf = "/kernels/elementwise/floors/" + std::string(traffic_names[static_cast<std::size_t>(t)]);
+        if (!has_leaf(leaf)) out_.consequences.push_back({leaf, "one floor was fitted to all kernels that reduce rows"});
+      }
+    }
     for (std::size_t i = 0; i < traffic_count; ++i) {
       const auto traffic = static_cast<Traffic>(i);
+      if (by_rows.contains(traffic)) continue;
       const auto samples = keep([&](const KernelSample& s) { return s.kind == Kind::memory && s.traffic == traffic; });
       const auto group = "memory " + std::string(traffic_names[i]);
       if (enough(group, samples.size(), traffic == Traffic::stream ? 2 : 1))

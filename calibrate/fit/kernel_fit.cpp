@@ -1,6 +1,8 @@
 #include "calibrate/fit/kernel_fit.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -13,7 +15,8 @@ struct Slot {
   std::function<void(Accelerator&, double)> set;
 };
 
-constexpr double slowest_host = 1e9;  // B/s
+constexpr double slowest_host = 1e9, slowest_row = 1e8;  // B/s
+constexpr double shows_floor = 5e-6;  // s: a kernel this short is mostly floor
 constexpr double shortest = 1e-9, longest_floor = 50e-6, longest_wave = 20e-6;
 
 Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<KernelSample>& samples,
@@ -54,6 +57,32 @@ Slot gemm_rate(Format format, Regime regime) {
             auto& rate = regime == Regime::burst ? a.gemm.rate[i]->burst : a.gemm.rate[i]->sustained;
             if (!rate) rate.emplace();
             rate->value = v;
+          }};
+}
+
+const std::string elementwise = "/kernels/elementwise/";
+
+Slot memory_fraction(Traffic traffic) {
+  const auto i = static_cast<std::size_t>(traffic);
+  const bool stream = traffic == Traffic::stream;
+  const auto leaf = elementwise + (stream ? "memory_fraction" : "by_traffic/" + std::string(traffic_names[i]));
+  return {{"memory_fraction", 0.8, 0.02, 1, leaf}, [i, stream](Accelerator& x, double v) {
+            auto& fraction = x.elementwise.by_traffic[i];
+            if (!stream && !fraction) fraction.emplace();
+            (stream ? x.elementwise.memory_fraction : *fraction).value = v;
+          }};
+}
+
+// One floor of several kinds; the first one's leaf stands for it.
+Slot traffic_floor(const std::vector<Traffic>& kinds) {
+  return {{"floor", 2e-6, shortest, longest_floor,
+           elementwise + "floors/" + std::string(traffic_names[static_cast<std::size_t>(kinds.front())])},
+          [kinds](Accelerator& x, double v) {
+            for (const auto t : kinds) {
+              auto& floor = x.elementwise.floors[static_cast<std::size_t>(t)];
+              if (!floor) floor.emplace();
+              floor->value = Seconds::si(v);
+            }
           }};
 }
 
@@ -126,22 +155,31 @@ Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& sam
 
 Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   const auto traffic = first_of(samples).traffic;
-  const std::string at = "/kernels/elementwise/";
-  const auto leaf = traffic == Traffic::stream
-                        ? at + "memory_fraction"
-                        : at + "by_traffic/" + std::string(traffic_names[static_cast<std::size_t>(traffic)]);
-  std::vector<Slot> slots{{{"memory_fraction", 0.8, 0.02, 1, leaf}, [traffic](Accelerator& x, double v) {
-                             auto& fraction = x.elementwise.by_traffic[static_cast<std::size_t>(traffic)];
-                             if (traffic == Traffic::stream) {
-                               x.elementwise.memory_fraction.value = v;
-                             } else {
-                               if (!fraction) fraction.emplace();
-                               fraction->value = v;
-                             }
-                           }}};
+  std::vector<Slot> slots{memory_fraction(traffic)};
+  const auto shortest_sample = std::min_element(samples.begin(), samples.end(), [](const auto& x, const auto& y) {
+    return x.seconds < y.seconds;
+  });
   if (traffic == Traffic::stream)
-    slots.push_back({{"floor", 3e-6, shortest, longest_floor, at + "floor"},
+    slots.push_back({{"floor", 3e-6, shortest, longest_floor, elementwise + "floor"},
                      [](Accelerator& x, double v) { x.elementwise.floor.value = Seconds::si(v); }});
+  else if (!shortest_sample->host_timed && shortest_sample->seconds < shows_floor)
+    slots.push_back(traffic_floor({traffic}));
+  return run(a, slots, samples, options);
+}
+
+Fit fit_rows(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  std::set<Traffic> kinds;
+  for (const auto& s : samples) kinds.insert(s.traffic);
+  std::vector<Slot> slots;
+  for (const auto t : kinds) slots.push_back(memory_fraction(t));
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    slots[i].parameter.name += " " + std::string(traffic_names[static_cast<std::size_t>(*std::next(kinds.begin(), static_cast<std::ptrdiff_t>(i)))]);
+  slots.push_back(traffic_floor({kinds.begin(), kinds.end()}));
+  slots.push_back({{"row_rate", 10e9, slowest_row, a.memory_bandwidth.value.si(), elementwise + "row_rate"},
+                   [](Accelerator& x, double v) {
+                     if (!x.elementwise.row_rate) x.elementwise.row_rate.emplace();
+                     x.elementwise.row_rate->value = Bytes::si(v) / second;
+                   }});
   return run(a, slots, samples, options);
 }
 

@@ -26,9 +26,11 @@ Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, cons
 Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 // Share of the rates that is left under a long run, of the samples' kernel; both passes, all samples.
 Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& samples);
-// Memory fraction of one kind of traffic, and for `stream` the floor.
+// Memory fraction of one kind of traffic, and its floor: always that of `stream`, of others where a kernel-timed sample
+// is short enough to show it.
 Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
-
+// Of kernels that reduce rows (norm, softmax), together: a fraction each, one floor, the rate at which a block walks a row.
+Fit fit_rows(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 // Bandwidth to host memory, at most what `a` has.
 Fit fit_host(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 

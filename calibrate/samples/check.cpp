@@ -22,6 +22,7 @@ std::string family(const KernelSample& s) {
   switch (s.kind) {
     case KernelSample::Kind::gemm: return "all gemm";
     case KernelSample::Kind::attention:
+      if (is_decode(s.attention)) return "all attention decode";
       return s.pass == Pass::forward ? "all attention forward" : "all attention backward";
     case KernelSample::Kind::memory: return "all memory-bound";
     case KernelSample::Kind::host: break;

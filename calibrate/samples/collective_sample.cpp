@@ -1,5 +1,6 @@
 #include "calibrate/samples/collective_sample.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include "model/collective/slice.hpp"
@@ -57,8 +58,9 @@ double predict(const Network& network, const CollectiveSample& s) {
   if (!s.multicast) n.tiers.front().in_network_reduction = false;
   const Group all{s.ranks, 1};
   const auto bytes = Bytes::si(s.bytes);
-  if (s.method) return collective_cost(Scope<Plain>(), n, s.operation, bytes, all, *s.method).time.si();
-  return collective_cost(Scope<Plain>(), n, s.operation, bytes, all).time.si();
+  const auto cost = s.method ? collective_cost(Scope<Plain>(), n, s.operation, bytes, all, *s.method)
+                             : collective_cost(Scope<Plain>(), n, s.operation, bytes, all);
+  return std::max(cost.time.si() - s.gap, cost.time.si() / 2);
 }
 
 }  // namespace napkin::fit

@@ -19,6 +19,8 @@ struct CollectiveSample {
   double bytes = 0;  // the whole buffer, as nccl-tests counts
   double seconds = 0;
   bool multicast = true;  // false: the run kept the switch from reducing (NVLS off)
+  bool kernel_alone = false;  // start to end of the kernel on the device
+  double gap = 0;             // then: seconds that a call costs in a stream beside its kernel, which the model counts
   bool host_timed = false;
   double call = 0;  // seconds of the smallest call timed the same way, where host-timed
 };
@@ -29,6 +31,7 @@ struct CollectiveSample {
 [[nodiscard]] std::optional<Method> collective_method(std::string_view algorithm, std::string_view protocol);
 [[nodiscard]] CollectiveSample collective_sample(Operation operation, int ranks, int per_node, double bytes,
                                                  double seconds);
+// Library constants are of calls in a row, as nccl-tests times them: where the kernel alone was timed, `gap` less.
 [[nodiscard]] double predict(const Network& network, const CollectiveSample& s);
 
 }  // namespace napkin::fit

@@ -55,7 +55,7 @@ std::optional<Traffic> traffic_of(std::string_view operation) {
   static const std::map<std::string, Traffic, std::less<>> known{
       {"add", Traffic::stream},          {"residual_add", Traffic::stream}, {"residual", Traffic::stream},
       {"copy", Traffic::stream},         {"read", Traffic::stream},         {"write", Traffic::stream},
-      {"triad", Traffic::stream},        {"scale", Traffic::stream},        {"rope", Traffic::stream},
+      {"triad", Traffic::stream},        {"scale", Traffic::stream},        {"rope", Traffic::rotary},
       {"gelu", Traffic::activation},     {"silu", Traffic::activation},     {"swiglu", Traffic::activation},
       {"rms_norm", Traffic::norm},       {"rmsnorm", Traffic::norm},        {"layer_norm", Traffic::norm},
       {"layernorm", Traffic::norm},      {"sum_rows", Traffic::norm},       {"softmax", Traffic::softmax},
@@ -86,13 +86,18 @@ KernelSample gemm_sample(const MatrixType& type, const GemmShape<Plain>& shape, 
   return s;
 }
 
+bool is_decode(const AttentionShape<Plain>& s) {
+  return s.queries.si() == 1 && s.keys.si() > 1;
+}
+
 KernelSample attention_sample(const std::string& kernel, const AttentionShape<Plain>& shape, Pass pass,
                               double seconds) {
   KernelSample s;
   s.kind = KernelSample::Kind::attention;
-  s.group = std::string(pass == Pass::forward ? "attention forward " : "attention backward ") + kernel;
+  s.group = "attention " + std::string(is_decode(shape) ? "decode " : pass == Pass::forward ? "forward " : "backward ") + kernel;
   s.shape = join({shape.batch.si(), shape.queries.si(), shape.heads.si(), shape.kv_heads.si(), shape.head_dim.si(),
                   shape.causal ? 1.0 : 0.0});
+  if (is_decode(shape)) s.shape += " of " + join({shape.keys.si()});
   s.seconds = seconds;
   s.kernel = kernel;
   s.attention = shape;
@@ -133,7 +138,7 @@ double predict(const Accelerator& a, const KernelSample& s, Regime regime) {
       case KernelSample::Kind::host: return a.elementwise.floor.value + s.bytes / a.host_bandwidth.value;
       case KernelSample::Kind::memory: break;
     }
-    return elementwise_cost<Plain>(scope, a, s.bytes, s.traffic).time;
+    return elementwise_cost<Plain>(scope, a, s.bytes, s.traffic, s.row).time;
   };
   return (time() + passes).si();
 }

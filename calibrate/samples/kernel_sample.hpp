@@ -30,6 +30,7 @@ struct KernelSample {
 
   Traffic traffic = Traffic::stream;  // memory
   Bytes bytes{};                      // memory, host
+  Bytes row{};                        // memory: of a row that one block reduces; 0 = none
 
   Bytes passes{};  // moved by memory-bound passes that the measured time includes (rotary embedding, quantisation)
 };
@@ -57,6 +58,7 @@ struct MatrixType {
 
 // Samples as every reader makes them: group and shape follow from the arguments.
 [[nodiscard]] KernelSample gemm_sample(const MatrixType& type, const GemmShape<Plain>& shape, double seconds);
+[[nodiscard]] bool is_decode(const AttentionShape<Plain>& s);  // one query of a sequence against its cached keys
 [[nodiscard]] KernelSample attention_sample(const std::string& kernel, const AttentionShape<Plain>& shape, Pass pass,
                                             double seconds);
 [[nodiscard]] KernelSample memory_sample(Traffic traffic, double bytes, double seconds);

@@ -17,6 +17,7 @@ struct Samples {
   std::map<std::string, std::string> device;   // members of the header records as text; the first file wins
   std::map<std::string, std::size_t> unused;   // rows that no formula predicts, by kind
   std::size_t rows = 0;
+  double gap = 0;  // seconds between dependent kernels of one stream, where a launch record says
   bool regime_stated = true;  // false: some kernel rows do not say under which clocks they ran
 };
 

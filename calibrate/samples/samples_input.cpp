@@ -92,6 +92,7 @@ class Reader {
                                positive(row["bytes"]), positive(amortised ? *amortised : row["t_s"]));
     s.host_timed = host_timed(row);
     s.multicast = header_.multicast;
+    if (const auto f = row.find("timer")) s.kernel_alone = f->string() == "cupti";
     if (const auto a = row.find("algo"); a && a->string() != "auto") force(s, *a, row["proto"]);
     out_.collectives.push_back(std::move(s));
   }
@@ -118,7 +119,7 @@ class Reader {
                                  count ? positive(*count) : plain ? 1.0 : positive(size["batch"])};
     if (is_warm(row, kind)) return;
     auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
-    if (shape.count.si() > 1) s.group = "gemm batched";
+    if (shape.count.si() > 1) s.group = kind == "grouped_mm" ? "gemm grouped" : "gemm batched";
     add(row, std::move(s));
   }
 
@@ -149,16 +150,21 @@ class Reader {
     }
     if (is_warm(row, operation)) return;
     auto s = memory_sample(*traffic, positive(row["moved"]), positive(row["t_s"]));
+    const auto width = row.find("h");
+    const auto tokens = row.find("tokens");
+    if (width && tokens) s.shape = tokens->raw() + "x" + width->raw();
     s.shape = operation + " " + s.shape;
+    // One block reduces a row of 16-bit elements.
+    if (width && (*traffic == Traffic::norm || *traffic == Traffic::softmax)) s.row = 2 * positive(*width) * byte;
     add(row, std::move(s));
   }
 
   void read_row(const Field& row) {
     const auto kind = row["kind"].string();
     ++out_.rows;
-    if (kind == "device") {
+    if (kind == "device" || kind == "end") {
       --out_.rows;
-      read_header(row);
+      if (kind == "device") read_header(row);
     } else if (kind == "gemm" || kind == "bmm" || kind == "grouped_mm") {
       read_gemm(row, kind);
     } else if (kind == "gemm_sustained") {
@@ -169,14 +175,17 @@ class Reader {
                            rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
       s.regime = Regime::sustained;
       add(row, std::move(s));
-    } else if (kind == "attn_fwd" || kind == "attn_bwd") {
-      read_attention(row, kind == "attn_fwd" ? Pass::forward : Pass::backward);
+    } else if (kind == "attn_decode" && !row.has("backend")) {
+      ++out_.unused["attn_decode by a kernel without a name"];
+    } else if (kind == "attn_fwd" || kind == "attn_bwd" || kind == "attn_decode") {
+      read_attention(row, kind == "attn_bwd" ? Pass::backward : Pass::forward);
     } else if (kind == "membound") {
       read_memory(row, row["op"].string());
     } else if (kind == "h2d" || kind == "d2h") {
       add(row, host_sample(kind == "h2d", positive(row["bytes"]), positive(row["t_s"])));
     } else if (kind == "launch") {
       if (host_timed(row) && !row.has("timer")) call_ = std::max(call_, positive(row["t_s"]));
+      if (const auto what = row.find("what"); what && what->string() == "stream gap") out_.gap = positive(row["t_s"]);
       ++out_.unused[kind];
     } else if (const auto operation = collective_operation(kind)) {
       read_collective(row, *operation);
@@ -220,6 +229,8 @@ Samples read_samples(const std::vector<std::string>& files, std::optional<Regime
   Samples out;
   Reader reader(out, regime);
   for (const auto& f : files) reader.read_file(f);
+  for (auto& s : out.collectives)
+    if (s.kernel_alone) s.gap = out.gap;
   return out;
 }
 

@@ -21,11 +21,10 @@ double ring_steps(Operation o, double n) {
   return o == Operation::all_reduce ? 2 * (n - 1) : n - 1;
 }
 
-// What the rings of one node carry out of it: one NIC a ring, and no more rings than the library builds.
+// What the rings carry out of the narrowest domain: all its members' links, but no more than the library builds rings.
 template <class K>
-BytesPerSecondT<K> ring_out(const Scope<K>& scope, const CollectiveTuning& t, const Placement& p, const Links<K>& l,
-                            Protocol protocol) {
-  const auto rings = min(scope.input("members per node", p.per_node()), scope.read("rings", t.net_rings));
+BytesPerSecondT<K> ring_out(const Scope<K>& scope, const CollectiveTuning& t, const Links<K>& l, Protocol protocol) {
+  const auto rings = scope.read("rings", t.net_rings);
   return scope.read("net_share", t.ring[index(protocol)].net_share) * min(l.egress, rings * l.per_member);
 }
 
@@ -63,7 +62,7 @@ CollectiveCost<K> chain(const Scope<K>& scope, const CollectiveTuning& t, BytesT
   auto latency = scope.read("base", c.base) + scope.input("hops in node", p.ranks - 1 - net_hops) * hop;
   auto bus = scope.read("share", c.share) * l.inner;
   if (!p.one_node()) {
-    bus = min(bus, ring_out(scope, t, p, l, protocol));
+    bus = min(bus, ring_out(scope, t, l, protocol));
     latency = latency + scope.input("hops between nodes", net_hops) * (scope.read("net_hop", c.net_hop) + l.hop);
   }
   return total<K>(latency, bytes / bus, "ring", to_string(protocol).data(), "chan2007collective");
@@ -88,7 +87,7 @@ CollectiveCost<K> ring(const Scope<K>& scope, const CollectiveTuning& t, Operati
     const auto one = part / let("B_bus", bus);
     transfer = scope.input("steps", steps) * (smooth_max(SecondsT<K>(hop), SecondsT<K>(one)) - hop);
   } else {
-    bus = let("B_bus", min(bus, ring_out(scope, t, p, l, protocol)));
+    bus = let("B_bus", min(bus, ring_out(scope, t, l, protocol)));
     latency = latency + scope.input("steps between nodes", net_steps) * (scope.read("net_hop", c.net_hop) + l.hop);
     transfer = scope.input("steps", steps) * part / bus;
   }

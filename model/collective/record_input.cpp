@@ -8,23 +8,12 @@
 #include "hardware/hardware_input.hpp"
 #include "hardware/tuning_input.hpp"
 #include "model/collective/measures.hpp"
+#include "model/input_error.hpp"
 
 namespace napkin {
 
 namespace {
 
-// Names that published tables use, where the catalog has no such alias.
-const std::map<std::string, std::string, std::less<>> machines{{"A100-SXM4-80GB", "a100-sxm-80gb"},
-                                                               {"A100-80GB-SXM", "a100-sxm-80gb"},
-                                                               {"A100-40GB-SXM", "a100-sxm-40gb"},
-                                                               {"H100-SXM5-80GB", "h100-sxm"},
-                                                               {"H100-80GB-SXM", "h100-sxm"},
-                                                               {"H200-SXM-141GB", "h200-sxm"},
-                                                               {"B200-HGX", "b200-hgx"},
-                                                               {"B300-HGX", "b300-hgx"},
-                                                               {"GB200", "gb200-nvl72"},
-                                                               {"GB300", "gb300-nvl72"},
-                                                               {"V100-32GB-SXM2", "v100-sxm2-32gb"}};
 const std::map<std::string, Operation, std::less<>> operations{{"all_reduce", Operation::all_reduce},
                                                                {"all_gather", Operation::all_gather},
                                                                {"reduce_scatter", Operation::reduce_scatter},
@@ -34,14 +23,22 @@ const std::map<std::string, Operation, std::less<>> operations{{"all_reduce", Op
                                                                {"reduce", Operation::reduce},
                                                                {"send_recv", Operation::send_recv}};
 
-std::optional<std::string> machine(std::string_view name, std::string& reason) {
-  // A remark in parentheses is not part of the name.
-  name = name.substr(0, name.find('('));
-  while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
-  if (const auto at = machines.find(name); at != machines.end()) return at->second;
-  const auto names = catalog_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return std::string(name);
-  reason = "hardware \"" + std::string(name) + "\" is not in the catalog";
+// The catalog's name; a remark in parentheses is not part of what a table writes.
+std::optional<std::string> machine(std::string_view text, std::string& reason) {
+  static std::map<std::string, std::string, std::less<>> known;  // "" where the catalog has none
+  std::string name(text.substr(0, text.find('(')));
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  auto at = known.find(name);
+  if (at == known.end()) {
+    std::string found;
+    try {
+      found = read_hardware(name).accelerator.name;
+    } catch (const InputError&) {
+    }
+    at = known.emplace(name, std::move(found)).first;
+  }
+  if (!at->second.empty()) return at->second;
+  reason = "hardware \"" + name + "\" is not in the catalog";
   return {};
 }
 std::optional<Operation> operation(std::string_view name, std::string& reason) {
@@ -79,26 +76,25 @@ void read_fabric(std::string_view nic, int per_node, CollectiveRecord& r) {
   if (mentions(nic, "RoCE")) r.fabric = "roce";
 }
 
+std::string text(const Field& f, const char* key) {
+  const auto v = f.find(key);
+  return v && v->is(Field::Type::string) ? v->string() : std::string();
+}
+
 std::optional<CollectiveRecord> published(const Field& f, std::string& reason) {
-  const auto text = [&](const char* key) {
-    const auto v = f.find(key);
-    return v && v->is(Field::Type::string) ? v->string() : std::string();
-  };
-  const auto o = operation(text("collective"), reason);
-  const auto hw = o ? machine(text("hardware"), reason) : std::nullopt;
+  const auto o = operation(text(f, "collective"), reason);
+  const auto hw = o ? machine(text(f, "hardware"), reason) : std::nullopt;
   if (!hw) return {};
   const auto gpus = f.find("gpus");
-  const auto nodes = f.find("nodes");
   if (!gpus) {
     reason = "the number of ranks is not known";
     return {};
   }
   CollectiveRecord r;
   r.hardware = *hw;
-  r.source = text("source");
+  r.source = text(f, "source");
   r.operation = *o;
   r.ranks = static_cast<int>(gpus->integer(1, 100'000'000));
-  r.several_nodes = nodes && nodes->number() > 1;
   r.bytes = Bytes::si(f["bytes"].number());
   if (const auto t = f.find("time_us"))
     r.measured = Seconds::si(t->number() * 1e-6);
@@ -108,14 +104,21 @@ std::optional<CollectiveRecord> published(const Field& f, std::string& reason) {
     reason = "neither a time nor a bandwidth above zero";
     return {};
   }
-  const auto per_node = f.find("gpus_per_node");
-  if (r.several_nodes) read_fabric(text("nic"), per_node ? static_cast<int>(per_node->number()) : 8, r);
-  r.host_timed = mentions(text("notes"), "torch.distributed");
-  if (mentions(text("algo"), "NVLS_ENABLE=0")) r.algorithm = Algorithm::ring;
+  read_conditions(f, r);
   return r;
 }
 
 }  // namespace
+
+void read_conditions(const Field& f, CollectiveRecord& r) {
+  const auto nodes = f.find("nodes");
+  r.several_nodes = nodes && nodes->number() > 1;
+  if (const auto n = f.find("gpus_per_node")) r.per_node = static_cast<int>(n->integer(1, 1'000'000));
+  constexpr int usual = 8;
+  if (r.several_nodes) read_fabric(text(f, "nic"), r.per_node > 0 ? r.per_node : usual, r);
+  r.host_timed = mentions(text(f, "notes"), "torch.distributed");
+  if (mentions(text(f, "algo"), "NVLS_ENABLE=0")) r.algorithm = Algorithm::ring;
+}
 
 std::optional<CollectiveRecord> read_collective_record(const Field& f, std::string& reason, std::string_view hardware,
                                                        int ranks) {
@@ -173,30 +176,38 @@ Network& CollectivePredictor::network(const std::string& hardware) {
                                : networks_.emplace(hardware, read_hardware(hardware).network).first->second;
 }
 
-Seconds CollectivePredictor::operator()(const CollectiveRecord& r) {
-  const Network& machine_network = network(r.hardware);
+Seconds predicted_time(const Network& machine, const CollectiveRecord& r) {
   std::optional<Network> changed;
-  if (r.nic || !r.fabric.empty()) {
-    changed = machine_network;
+  if (r.nic || !r.fabric.empty() || (r.per_node > 0 && r.per_node != machine.node_size)) {
+    changed = machine;
+    if (r.per_node > 0) {
+      for (Tier& t : changed->tiers)
+        if (t.size == machine.node_size) t.size = r.per_node;
+      changed->node_size = r.per_node;
+    }
     for (std::size_t t = 1; t < changed->tiers.size(); ++t) {
+      if (changed->tiers[t].topology == Tier::Topology::host) continue;
       if (r.nic) changed->tiers[t].bandwidth.value = *r.nic;
       for (const Fabric& f : known_fabrics())
         if (f.name == r.fabric) changed->tiers[t].latency = f.hop;
     }
   }
-  const Network& n = changed ? *changed : machine_network;
+  const Network& n = changed ? *changed : machine;
   const Group g{r.ranks, 1};
+  const auto by = [&](Algorithm a) {
+    return wished_cost(n, r.operation, r.bytes, g, {.algorithm = a, .protocol = {}}).cost.time;
+  };
   Seconds t;
-  if (r.custom) {
-    t = min(wished_cost(n, r.operation, r.bytes, g, {.algorithm = Algorithm::one_shot, .protocol = {}}).cost.time,
-            wished_cost(n, r.operation, r.bytes, g, {.algorithm = Algorithm::two_shot, .protocol = {}}).cost.time);
-  } else if (r.algorithm) {
-    t = wished_cost(n, r.operation, r.bytes, g, {.algorithm = r.algorithm, .protocol = {}}).cost.time;
-  } else {
+  if (r.custom)
+    t = min(by(Algorithm::one_shot), by(Algorithm::two_shot));
+  else if (r.algorithm)
+    t = by(*r.algorithm);
+  else
     t = collective_cost(Scope<Plain>(), n, r.operation, r.bytes, g).time;
-  }
   return r.host_timed ? max(t, framework_call().value) : t;
 }
+
+Seconds CollectivePredictor::operator()(const CollectiveRecord& r) { return predicted_time(network(r.hardware), r); }
 
 std::vector<bool> fitted_half(const std::vector<CollectiveRecord>& records) {
   std::set<std::tuple<std::string, Operation, int>> groups;

@@ -19,6 +19,7 @@ struct CollectiveRecord {
   Operation operation{};
   int ranks = 1;
   bool several_nodes = false;
+  int per_node = 0;  // accelerators of one host, where the record says
   Bytes bytes;
   Seconds measured;
   std::optional<BytesPerSecond> nic;   // of one accelerator, where the record says
@@ -38,7 +39,14 @@ struct CollectiveRecord {
 [[nodiscard]] std::optional<CollectiveRecord> read_collective_row(std::string_view row, bool custom,
                                                                   std::string& reason);
 
-// Record → predicted seconds; keeps the networks that it has read.
+// What a published line says of the conditions: nodes and their NICs, the algorithm forced, whether a framework called.
+void read_conditions(const Field& line, CollectiveRecord& r);
+
+// Record → predicted seconds on `machine`, with the record's hosts and NICs where it says. A call through a framework
+// takes at least framework_call().
+[[nodiscard]] Seconds predicted_time(const Network& machine, const CollectiveRecord& r);
+
+// The same by the machine's name; keeps the networks that it has read.
 class CollectivePredictor {
  public:
   [[nodiscard]] Seconds operator()(const CollectiveRecord& r);

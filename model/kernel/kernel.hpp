@@ -43,9 +43,10 @@ template <class K>
 template <class K>
 [[nodiscard]] FlopsT<K> attention_flops(const AttentionShape<K>& shape);
 
-// A memory-bound kernel that moves `bytes`: time = floor + bytes / (fraction · bandwidth).
+// A memory-bound kernel that moves `bytes`: time = floor + bytes / (fraction · bandwidth). `row`: bytes of a row that one
+// block reduces (norm, softmax); 0 where that does not matter or is not known.
 template <class K>
 [[nodiscard]] KernelCost<K> elementwise_cost(Scope<K> scope, const Accelerator& a, BytesT<K> bytes,
-                                             Traffic traffic = Traffic::stream);
+                                             Traffic traffic = Traffic::stream, BytesT<K> row = {});
 
 }  // namespace napkin

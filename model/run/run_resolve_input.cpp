@@ -183,8 +183,9 @@ class Resolver {
       a.targets = adapter_qkv | adapter_out;
       assume("lora targets = qkv, o (hu2022lora: the attention weights)");
     }
-    a.frozen_bytes = job.profile->bytes.parameter.value.si() > job.precision.base_bytes ? job.precision.base_bytes
-                                                                                   : job.profile->bytes.parameter.value.si();
+    // Weights that never change are kept in the format they are multiplied in.
+    a.frozen_bytes = std::min(job.profile->bytes.parameter.value.si(), job.precision.base_bytes);
+    if (job.precision.cast_bytes > 0 && job.profile->low_precision.weights_once_a_step) a.frozen_bytes = job.precision.gemm_bytes;
     if (task == "qlora") {
       // NF4: 4 bits, an 8-bit scale per 64 and an fp32 per 256 scales (dettmers2023qlora §3).
       a.frozen_bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);

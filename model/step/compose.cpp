@@ -76,6 +76,8 @@ int communicators(const Layout& l) {
 template <class K>
 StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
   StageTensors<K> t = s.cost->tensors;
+  // Gathered units are quantised as they come; frozen weights are stored quantised.
+  if (l.zero >= 3 || job.adapters.any()) t.quantised = {};
   t.gathered = s.dp->gathered;
   t.updated = s.dp->updated;
   t.working_gradients = s.dp->working_gradients;

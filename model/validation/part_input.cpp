@@ -6,6 +6,7 @@
 #include "hardware/hardware_input.hpp"
 #include "model/collective/expert_exchange.hpp"
 #include "model/collective/measures.hpp"
+#include "model/collective/record_input.hpp"
 #include "model/frameworks/profile_input.hpp"
 #include "model/step/layer_cost.hpp"
 #include "model/step/precision.hpp"
@@ -53,7 +54,7 @@ std::optional<Operation> operation_named(std::string name) {
 
 // nccl-tests: time, or bus bandwidth = factor · bytes / time.
 void replay_collective(const Field& record, const std::string& device, double call, Operation operation, Replay& r) {
-  Hardware h = machine(record, device, r);
+  const Hardware h = machine(record, device, r);
   double ranks = 0;
   if (const auto f = record.find("gpus")) ranks = positive(*f);
   else if (!device.empty()) ranks = positive(Document::parse(device, record.file()).root()["world"]);
@@ -66,14 +67,13 @@ void replay_collective(const Field& record, const std::string& device, double ca
     check_not_hidden(*f, seconds, call);
   } else if (const auto us = record.find("time_us")) seconds = positive(*us) * 1e-6;
   else seconds = bus_factor(operation, static_cast<int>(ranks)) * bytes / (positive(record["busbw_GBps"]) * 1e9);
-  if (const auto f = record.find("gpus_per_node")) {
-    const int per_node = static_cast<int>(f->integer(1, 1'000'000));
-    for (Tier& t : h.network.tiers)
-      if (t.size == h.network.node_size) t.size = per_node;
-    h.network.node_size = per_node;
-  }
-  const Group group{.size = static_cast<int>(ranks), .stride = 1};
-  const Seconds t = collective_cost(Scope<Plain>(), h.network, operation, Bytes::si(bytes), group).time;
+  CollectiveRecord c;
+  c.operation = operation;
+  c.ranks = static_cast<int>(ranks);
+  c.bytes = Bytes::si(bytes);
+  read_conditions(record, c);
+  c.host_timed = c.host_timed || record.has("t_s");  // calibrate measure times calls of a framework
+  const Seconds t = predicted_time(h.network, c);
   r.parts.push_back({.what = "", .measured = seconds, .predicted = t.si()});
 }
 

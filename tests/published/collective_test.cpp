@@ -38,17 +38,6 @@ std::vector<CollectiveRecord> table(const std::string& path, bool custom) {
     if (auto r = read_collective_row(line, custom, reason)) out.push_back(std::move(*r));
   return out;
 }
-// One generation's NCCL rows: the unit that a fit saw half of.
-std::vector<CollectiveRecord> generation_rows(const std::string& folder, const std::string& generation) {
-  std::vector<CollectiveRecord> out;
-  std::map<std::string, std::string> generations;
-  for (auto& r : table(folder + "/measured/nccl_latency_us.csv", false)) {
-    auto& g = generations[r.hardware];
-    if (g.empty()) g = read_hardware(r.hardware).accelerator.generation;
-    if (g == generation) out.push_back(std::move(r));
-  }
-  return out;
-}
 std::vector<CollectiveRecord> lines(const std::string& path, std::string_view hardware = {}, int ranks = 0) {
   std::vector<CollectiveRecord> out;
   std::stringstream in(read_text(path));
@@ -58,6 +47,22 @@ std::vector<CollectiveRecord> lines(const std::string& path, std::string_view ha
       out.push_back(std::move(*r));
   return out;
 }
+// One generation's NCCL rows: the unit that a fit saw half of.
+std::vector<CollectiveRecord> generation_rows(const std::string& folder, const std::string& generation) {
+  std::vector<CollectiveRecord> out;
+  std::map<std::string, std::string> generations;
+  const auto add = [&](std::vector<CollectiveRecord> rows) {
+    for (auto& r : rows) {
+      auto& g = generations[r.hardware];
+      if (g.empty()) g = read_hardware(r.hardware).accelerator.generation;
+      if (g == generation) out.push_back(std::move(r));
+    }
+  };
+  add(table(folder + "/measured/nccl_latency_us.csv", false));
+  if (out.empty()) add(lines(folder + "/collectives-published.jsonl"));
+  return out;
+}
+
 
 double percentile(std::vector<double> v, double q) {
   std::sort(v.begin(), v.end());
@@ -113,7 +118,7 @@ TEST_SUITE("published collectives") {
     const auto folder = shared_data();
     if (!folder) return;
     std::vector<CollectiveRecord> fitted, held;
-    for (const char* generation : {"ampere", "hopper", "blackwell"}) {
+    for (const char* generation : {"ampere", "ada", "hopper", "blackwell", "blackwell-rtx"}) {
       const auto rows = generation_rows(*folder, generation);
       const auto half = fitted_half(rows);
       for (std::size_t i = 0; i < rows.size(); ++i) (half[i] ? fitted : held).push_back(rows[i]);

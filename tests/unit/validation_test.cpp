@@ -255,6 +255,21 @@ TEST_SUITE("validation parts") {
 }
 
 TEST_SUITE("validation embedded") {
+  TEST_CASE("a collective runs on the NICs that its record names, and no faster than a framework calls it") {
+    const auto seconds = [](const std::string& more, double bytes) {
+      const std::string line = R"({"collective": "all_reduce", "hardware": "h100-sxm", "gpus": 16, "gpus_per_node": 8, "nodes": 2,
+        "time_us": 100, "bytes": )" + std::to_string(bytes) + more + "}";
+      const Replay r = replay({line, "c", 1});
+      REQUIRE(r.refused.empty());
+      return r.parts.front().predicted;
+    };
+    constexpr double small = 8, large = 1e9;
+    CHECK(seconds(R"x(, "nic": "EFA 3200 Gbps/node")x", small) > 1.5 * seconds("", small));
+    CHECK(seconds(R"x(, "nic": "EFA 400 Gbps/node (4x100)")x", large) > 4 * seconds("", large));
+    CHECK(seconds(R"x(, "notes": "timed by torch.distributed")x", small) == doctest::Approx(50e-6));
+    CHECK(seconds(R"x(, "algo": "Ring (NCCL_NVLS_ENABLE=0)")x", small) > seconds("", small));
+  }
+
   TEST_CASE("what is compiled in is predicted, but for what the host hides or no formula prices") {
     std::vector<Replay> rows;
     for (const SourceText& t : embedded_sources()) rows.push_back(replay(t));
