@@ -22,12 +22,12 @@ io() {
   [[ -z $found ]] || fail "input, output, JSON or threads outside *_input.cpp:"$'\n'"$found"
 }
 
-# Every bibliography key that the code cites is in docs/references.bib.
+# Every bibliography key that the code or docs/model.md cites is in docs/references.bib.
 keys() {
   local missing='' key
   while IFS= read -r key; do
-    grep -qE "^@[a-z]+\{$key,$" docs/references.bib || missing+="$key: $(grep -rlw -- "$key" model hardware cli | tr '\n' ' ')"$'\n'
-  done < <(code model hardware cli | xargs sed -E 's#https?://[^ ")]*##g' |
+    grep -qE "^@[a-z]+\{$key,$" docs/references.bib || missing+="$key: $(grep -rlw -- "$key" model hardware cli docs/model.md | tr '\n' ' ')"$'\n'
+  done < <({ code model hardware cli; echo docs/model.md; } | xargs sed -E 's#https?://[^ ")]*##g' |
     grep -oE '(^|[^A-Za-z0-9_./-])[a-z][a-z-]+(19|20)[0-9]{2}[a-z0-9]*' | grep -oE '[a-z][a-z-]+(19|20)[0-9]{2}[a-z0-9]*' | sort -u)
   local twice
   twice=$(grep -oE '^@[a-z]+\{[^,]+' docs/references.bib | sed 's/.*{//' | sort | uniq -d)
