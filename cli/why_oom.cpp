@@ -125,7 +125,8 @@ void add_why_oom(CLI::App& app, Session& session) {
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin why-oom --model llama3-8b --hw h100 --gpus 8 --framework torchtitan --zero 3 --seq 8k --batch 16 --micro-batch 2\n"
-                  "  echo \"CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.10 GiB is free.\" | napkin why-oom --message -");
+                  "  napkin why-oom --message - <<< \"CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 39.39 GiB total capacity; "
+                  "30.10 GiB already allocated; 1.20 GiB free; 37.50 GiB reserved in total by PyTorch)\"");
   command->callback([o, &session] { run(*o, session); });
 }
 
