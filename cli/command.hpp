@@ -69,5 +69,6 @@ void add_hw(CLI::App& app, Session& session);
 void add_models(CLI::App& app, Session& session);
 void add_frameworks(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
+void add_why_oom(CLI::App& app, Session& session);
 
 }  // namespace napkin::cli

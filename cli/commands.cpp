@@ -12,6 +12,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_params(app, session);
   add_flops(app, session);
   add_memory(app, session);
+  add_why_oom(app, session);
   add_collective(app, session);
   add_network(app, session);
   add_shard(app, session);

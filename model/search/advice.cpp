@@ -1,7 +1,7 @@
 #include "model/search/advice.hpp"
 
+#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace napkin {
 
@@ -26,18 +26,17 @@ std::vector<Remedy> remedies(const Problem& problem, const Executor& executor, i
   return found;
 }
 
-std::string_view dominant_term(const StageMemory<Plain>& m) {
-  const std::array<std::pair<std::string_view, Bytes>, 7> terms{{{"parameters", m.parameters},
-                                                                 {"gradients", m.gradients},
-                                                                 {"optimizer states", m.optimizer},
-                                                                 {"activations", m.activations},
-                                                                 {"logits and loss", m.logits},
-                                                                 {"transient", m.transient},
-                                                                 {"context and communicators", m.overhead}}};
-  std::size_t most = 0;
-  for (std::size_t i = 1; i < terms.size(); ++i)
-    if (terms[i].second > terms[most].second) most = i;
-  return terms[most].first;
+LargestTerm largest_term(const StageMemory<Plain>& m) {
+  const std::array<LargestTerm, 7> terms{{{"parameters", m.parameters},
+                                          {"gradients", m.gradients},
+                                          {"optimizer states", m.optimizer},
+                                          {"activations", m.activations},
+                                          {"logits and loss", m.logits},
+                                          {"transient", m.transient},
+                                          {"context and communicators", m.overhead}}};
+  return *std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
 }
+
+std::string_view dominant_term(const StageMemory<Plain>& m) { return largest_term(m).name; }
 
 }  // namespace napkin

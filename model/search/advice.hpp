@@ -20,7 +20,12 @@ struct Remedy {
 // that fits, up to `doublings`.
 [[nodiscard]] std::vector<Remedy> remedies(const Problem& problem, const Executor& executor, int doublings = 5);
 
-// The largest term of a stage's bytes, by name.
+// The largest term of a stage's bytes, and its name.
+struct LargestTerm {
+  std::string_view name;
+  Bytes bytes{};
+};
+[[nodiscard]] LargestTerm largest_term(const StageMemory<Plain>& m);
 [[nodiscard]] std::string_view dominant_term(const StageMemory<Plain>& m);
 
 }  // namespace napkin

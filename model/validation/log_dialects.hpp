@@ -45,6 +45,8 @@ class LogArguments {
 };
 // "  hidden_size ............ 4096" lines.
 [[nodiscard]] LogArguments dotted_arguments(const LogLines& lines);
+// A run record of them, in the spelling of Megatron-LM ("tensor_model_parallel_size"); what is absent stays absent.
+[[nodiscard]] std::string record_of_arguments(const LogArguments& a);
 // "Config param base_emb_dim: 4096" lines.
 [[nodiscard]] LogArguments prefixed_arguments(const LogLines& lines, std::string_view prefix);
 // "Args(dim=4096, n_layers=32, ...)": every name=value up to the first step line.

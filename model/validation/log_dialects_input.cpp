@@ -36,9 +36,8 @@ std::string catalog_hardware(std::string device) {
   return {};
 }
 
-// Megatron-LM: " name ........ value" and "iteration 10/ 100 | ... elapsed time per iteration (ms): 4120.5 | ...".
-void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
-  const LogArguments a = dotted_arguments(lines);
+// Megatron-LM's argument names → members of a run record.
+Json dotted_record(const LogArguments& a) {
   Json r = Json::object();
   Json model, layout;
   put(a, r, "gpus", "world_size");
@@ -89,6 +88,12 @@ void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
   else if (a.flag("fp16")) r["precision"] = "fp16";
   if (!a.empty()) r["recompute"] = a.text("recompute_granularity").empty() ? "none" : a.text("recompute_granularity");
   if (!a.text("accumulate_allreduce_grads_in_fp32").empty()) r["grad_accumulation_fp32"] = a.flag("accumulate_allreduce_grads_in_fp32");
+  return r;
+}
+
+// Megatron-LM: " name ........ value" and "iteration 10/ 100 | ... elapsed time per iteration (ms): 4120.5 | ...".
+void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
+  const Json r = dotted_record(dotted_arguments(lines));
   d.first_stage = true;
   for (const std::string& line : lines) {
     if (const auto ms = number_behind(line, "elapsed time per iteration (ms)")) d.step_seconds.push_back(*ms * 1e-3);
@@ -316,6 +321,8 @@ void read_completed_steps(const LogLines& lines, LogDraft& d) {
 }
 
 }  // namespace
+
+std::string record_of_arguments(const LogArguments& a) { return dotted_record(a).dump(); }
 
 const std::vector<LogDialect>& log_dialects() {
   // In the order of trial: a line that only one program prints comes first.
