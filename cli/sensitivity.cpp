@@ -7,7 +7,7 @@
 
 #include "cli/cells.hpp"
 #include "cli/prediction_view.hpp"
-#include "model/search/elasticity.hpp"
+#include "model/decision/elasticity.hpp"
 #include "model/step/prediction.hpp"
 #include "model/text.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "cli/cells.hpp"
 #include "cli/plot.hpp"
-#include "model/search/curve.hpp"
+#include "model/decision/curve.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {

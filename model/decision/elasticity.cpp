@@ -1,4 +1,4 @@
-#include "model/search/elasticity.hpp"
+#include "model/decision/elasticity.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "model/search/curve.hpp"
+#include "model/decision/curve.hpp"
 
 #include <cmath>
 
