@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "cli/prediction_view.hpp"
 #include "model/search/advice.hpp"
@@ -77,6 +78,17 @@ void add_scaling(const Job& job, const SweepAxis& axis, double factor, std::vect
   }
 }
 
+// The layout in words but for dp, which follows from the number of accelerators.
+std::string shape_of(const Layout& l) {
+  std::string words = describe(l);
+  const std::string dp = fmt::format("dp{}", l.dp);
+  std::istringstream in(words);
+  words.clear();
+  for (std::string word; in >> word;)
+    if (word != dp) words += (words.empty() ? "" : " ") + word;
+  return words.empty() ? "zero0" : words;
+}
+
 std::string does_not_fit(const StageMemory<Plain>& m, Bytes capacity) {
   return fmt::format("does not fit: {} of {} per GPU, most of it {}", format_gib(m.device), format_gib(capacity), dominant_term(m));
 }
@@ -102,9 +114,7 @@ void add_figures(Json& row, const RunRequest& request, const Run& run, const Ste
   for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = step.terms[t].si();
   row["reason"] = reason(step);
   row["words"] = describe(run.layout);
-  Layout shape = run.layout;
-  shape.dp = 1;
-  row["shape"] = describe(shape);
+  row["shape"] = shape_of(run.layout);
   row["run"] = run_record_json(request, run);
 }
 
@@ -257,6 +267,7 @@ nlohmann::ordered_json evaluate_point(const Study& study, std::size_t point, con
     row["gpus"] = at.run.job.gpus;
     row["seq_len"] = at.run.job.sequence;
     row["global_batch"] = at.run.job.batch;
+    for (const Scaling& s : at.scaled) row["scaled"][s.path] = s.factor;
     if (study.fixed) add_fixed(row, at, scaled.job());
     else add_best(row, at, scaled.job(), study.margin, executor);
   });

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 using Of = SweepAxis::Of;
 
 constexpr std::size_t most_curves = 12;
+constexpr double tie = 0.005;  // closer than this no curve leads
 
 bool ok(const Json& row) { return row.at("status") == "ok"; }
 std::string text(const Json& row, const char* key) { return row.contains(key) ? row.at(key).get<std::string>() : std::string(); }
@@ -116,7 +117,7 @@ void find_changes(SweepResult& r) {
     for (const std::size_t p : c.points) t.push_back(ok(r.rows[p]) ? std::optional(r.rows[p].at("step_time_s").get<double>()) : std::nullopt);
     times.push_back(std::move(t));
   }
-  for (const Crossing& c : crossings(x.numbers, times, !x.numbers.empty() && x.numbers.front() > 0)) {
+  for (const Crossing& c : crossings(x.numbers, times, !x.numbers.empty() && x.numbers.front() > 0, tie)) {
     Json crossover{{"axis", x.name},
                    {"from", curves[c.from].name},
                    {"to", curves[c.to].name},
@@ -212,7 +213,7 @@ Table crossovers_table(const SweepResult& r) {
   for (const Json& c : r.crossovers)
     t.rows.push_back({number(c.at("between")[0]) + " and " + number(c.at("between")[1]), c.contains("about") ? fmt::format("{:.4g}", c.at("about").get<double>()) : "-",
                       text(c, "from"), text(c, "to"), share(c, "ahead_before"), share(c, "ahead_after"), c.contains("mostly") ? text(c, "mostly") : text(c, "why")});
-  t.notes.push_back("\"about\" is where straight lines between the points, in logarithms, meet.");
+  t.notes.push_back(fmt::format("\"about\" is where straight lines between the points, in logarithms, meet; a curve leads until another is {:g} % faster.", 100 * tie));
   return t;
 }
 
