@@ -75,7 +75,7 @@ Json change_between(const SweepResult& r, std::size_t before, std::size_t after,
   if (!curve.empty()) change["curve"] = curve;
   // The old shape at the new point says what the change is for.
   const Json old = evaluate_layout(r.study, after, text(a, "shape"));
-  if (!ok(old)) {
+  if (!ok(old)) {  // of a broken rule, only which and why
     change["before_there"] = {{"status", old.at("status")}, {"why", old.at("why")}};
     return change;
   }
@@ -101,7 +101,8 @@ void find_changes(SweepResult& r) {
   const auto curves = curves_of(r.study);
   if (curves.empty()) return;
   const SweepAxis& x = r.study.axes[r.study.swept().front()];
-  if (!r.study.fixed && !x.numbers.empty())
+  // Along an axis that limits the search, layouts change because they must.
+  if (!r.study.fixed && !x.numbers.empty() && x.of != Of::space)
     for (const CurvePoints& c : curves) {
       std::optional<std::size_t> last;
       for (const std::size_t p : c.points) {
