@@ -33,7 +33,7 @@ void run(const Options& o, Session& session) {
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome = search(problem, executor);
-  const FinalistTiming timing = time_finalists(problem, top, outcome);
+  const FinalistTiming timing = time_finalists(problem, top, outcome, executor);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<Remedy> remedy;
   if (outcome.why == Outcome::Why::infeasible) {
