@@ -3,17 +3,20 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "hardware/hardware.hpp"
 
 namespace napkin {
 
-// Calls f(path, constant) for every constant of a machine; the path is where a hardware file holds it.
-template <class F>
-void for_each_constant(const Hardware& h, F f) {
-  const auto& a = h.accelerator;
-  const auto maybe = [&](const std::string& path, const auto& constant) {
+// Calls f(path, constant) for every constant of a machine; the path is where a hardware file holds it. `H` is Hardware, whose
+// constants f may change, or const Hardware.
+template <class H, class F>
+  requires std::is_same_v<std::remove_const_t<H>, Hardware>
+void for_each_constant(H& h, F f) {
+  auto& a = h.accelerator;
+  const auto maybe = [&](const std::string& path, auto& constant) {
     if (constant) f(path, *constant);
   };
   for (std::size_t i = 0; i < number_format_count; ++i) maybe("/peak/" + std::string(format_names[i]), a.peak[i]);
@@ -35,9 +38,9 @@ void for_each_constant(const Hardware& h, F f) {
   f("/kernels/gemm/wave", a.gemm.wave);
   f("/kernels/gemm/split", a.gemm.split);
   f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
-  for (const auto& [name, kernel] : a.attention) {
+  for (auto& [name, kernel] : a.attention) {
     const auto at = "/kernels/attention/" + name;
-    for (const auto& [dim, rate] : kernel.by_head_dim) {
+    for (auto& [dim, rate] : kernel.by_head_dim) {
       f(at + "/forward/" + std::to_string(dim), rate.forward);
       f(at + "/backward/" + std::to_string(dim), rate.backward);
     }
@@ -55,7 +58,7 @@ void for_each_constant(const Hardware& h, F f) {
     maybe("/kernels/elementwise/floors/" + std::string(traffic_names[i]), a.elementwise.floors[i]);
   maybe("/kernels/elementwise/row_rate", a.elementwise.row_rate);
   for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
-    const auto& t = h.network.tiers[i];
+    auto& t = h.network.tiers[i];
     const auto at = "/network/tiers/" + std::to_string(i) + "/";
     f(at + "bandwidth", t.bandwidth);
     f(at + "efficiency", t.efficiency);
@@ -63,6 +66,47 @@ void for_each_constant(const Hardware& h, F f) {
     maybe(at + "oversubscription", t.oversubscription);
     maybe(at + "nics", t.nics);
   }
+}
+
+// The measured constants of a communication library, as they stand in its tuning file below /measured. What the library
+// believes of itself (LibraryEstimate) only picks an algorithm.
+template <class T, class F>
+  requires std::is_same_v<std::remove_const_t<T>, CollectiveTuning>
+void for_each_constant(T& t, F f) {
+  const auto start_up = [&](const std::string& at, auto& c) {
+    f(at + "/base", c.base);
+    f(at + "/ramp", c.ramp);
+    f(at + "/ramp_size", c.ramp_size);
+    f(at + "/share", c.share);
+  };
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string protocol(to_string(static_cast<Protocol>(i)));
+    auto& ring = t.ring[i];
+    start_up("/ring/" + protocol, ring);
+    f("/ring/" + protocol + "/hop", ring.hop);
+    f("/ring/" + protocol + "/net_hop", ring.net_hop);
+    f("/ring/" + protocol + "/net_share", ring.net_share);
+    f("/tree_net/" + protocol, t.tree_net[i]);
+  }
+  f("/gather_copy", t.gather_copy);
+  f("/reduce_copy", t.reduce_copy);
+  f("/chunk", t.chunk);
+  f("/net_rings", t.net_rings);
+  if (t.estimate.nvls_efficiency > 0) {
+    start_up("/nvls", t.nvls);
+    f("/nvls/tree_members", t.nvls.tree_members);
+  }
+  start_up("/direct", t.direct);
+  f("/direct/per_peer", t.direct.per_peer);
+  f("/direct/copy", t.direct.copy);
+  const auto custom = [&](const std::string& at, auto& c) {
+    if (!c) return;
+    f(at + "/base", c->base);
+    f(at + "/per_peer", c->per_peer);
+    f(at + "/share", c->share);
+  };
+  custom("/one_shot", t.one_shot);
+  custom("/two_shot", t.two_shot);
 }
 
 // "/network/tiers/0/latency" → network, tiers, 0, latency
