@@ -11,6 +11,7 @@
 #include "model/input/document_input.hpp"
 #include "model/input/edits_input.hpp"
 #include "model/input/number_input.hpp"
+#include "model/run/library_input.hpp"
 #include "model/run/run.hpp"
 
 namespace napkin {
@@ -43,6 +44,7 @@ struct RunRequest {
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
 
   Edits edits;  // of constants of the hardware and the framework: fits, sensitivities
+  std::shared_ptr<Library> library;  // where many runs share what they refer to; its edits then count instead
 
   // Where a field stands, for messages: "run.json:4: /layout/tp", or "--tp".
   std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };
