@@ -287,14 +287,14 @@ void check_complete(const Document& d, const Profile& p) {
 
 }  // namespace
 
-Profile read_profile(const std::string& what, int year) {
-  std::vector<Document> chain{open_profile(what)};
+Profile read_profile(const std::string& what, int year, const Edits& edits) {
+  std::vector<Document> chain{edits.apply(open_profile(what))};
   while (const auto parent = chain.back().root().find("extends")) {
     const auto name = parent->string();
     const auto text = profile_text(name);
     if (!text) parent->fail("\"" + name + "\" is not a shipped profile; extends names one of them");
     if (chain.size() > max_ancestors) parent->fail("extends itself, or more than 8 others in a row");
-    chain.push_back(Document::parse(*text, name + ".json"));
+    chain.push_back(edits.apply(Document::parse(*text, name + ".json")));
   }
   Profile p;
   for (auto d = chain.rbegin(); d != chain.rend(); ++d) {

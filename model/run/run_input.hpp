@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/input/document_input.hpp"
+#include "model/input/edits_input.hpp"
 #include "model/input/number_input.hpp"
 #include "model/run/run.hpp"
 
@@ -40,6 +41,8 @@ struct RunRequest {
   MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
+
+  Edits edits;  // of constants of the hardware and the framework: fits, sensitivities
 
   // Where a field stands, for messages: "run.json:4: /layout/tp", or "--tp".
   std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };
