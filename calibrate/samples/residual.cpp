@@ -1,21 +1,14 @@
 #include "calibrate/samples/residual.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "model/percentile.hpp"
+
 namespace napkin::fit {
 
-double percentile(std::vector<double> values, double fraction) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = fraction * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 Residual residual_of(std::vector<double> relative_errors) {
+  if (relative_errors.empty()) return {};
   Residual out{.n = relative_errors.size(), .bias = percentile(relative_errors, 0.5)};
   for (double& e : relative_errors) e = std::abs(e);
   out.median = percentile(relative_errors, 0.5);

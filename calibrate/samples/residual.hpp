@@ -13,9 +13,8 @@ struct Residual {
   double median = 0, p90 = 0, bias = 0;  // bias: median signed error
 };
 
-// Percentiles by linear interpolation.
+// Zeros for an empty set.
 [[nodiscard]] Residual residual_of(std::vector<double> relative_errors);
-[[nodiscard]] double percentile(std::vector<double> values, double fraction);
 
 // Whether a shape belongs to the held-out share: FNV-1a of its text, so that the split is the same everywhere.
 [[nodiscard]] bool is_held_out(const std::string& shape, double share);
