@@ -35,6 +35,10 @@ void for_each_constant(const Hardware& h, F f) {
   f("/kernels/gemm/wave", a.gemm.wave);
   f("/kernels/gemm/split", a.gemm.split);
   f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
+  maybe("/kernels/gemm/epilogue", a.gemm.epilogue);
+  maybe("/kernels/gemm/balance", a.gemm.balance);
+  maybe("/kernels/gemm/spread", a.gemm.spread);
+  maybe("/kernels/gemm/grouped", a.gemm.grouped);
   for (const auto& [name, kernel] : a.attention) {
     const auto at = "/kernels/attention/" + name;
     for (const auto& [dim, rate] : kernel.by_head_dim) {
@@ -63,6 +67,8 @@ void for_each_constant(const Hardware& h, F f) {
     maybe(at + "oversubscription", t.oversubscription);
     maybe(at + "nics", t.nics);
   }
+  if (h.network.tuning && h.network.tuning->own)
+    for_each_library_constant(*h.network.tuning, [&](const std::string& path, const auto& c) { f("/network/library/" + path, c); });
 }
 
 // "/network/tiers/0/latency" → network, tiers, 0, latency
