@@ -8,6 +8,7 @@
 
 #include "cli/cells.hpp"
 #include "cli/prediction_view.hpp"
+#include "cli/space_flags.hpp"
 #include "model/decision/choice.hpp"
 #include "model/decision/difference.hpp"
 #include "model/run/run_input.hpp"
@@ -90,8 +91,7 @@ std::string differs(const Compared& c) {
     const auto axis = static_cast<LayoutAxis>(a);
     const std::int64_t ours = get_axis(c.choice.best->layout, axis);
     if (ours == get_axis(c.run.layout, axis)) continue;
-    s += fmt::format("{}{} {}", s.empty() ? "" : ", ", axis_names[a],
-                     axis == LayoutAxis::recompute ? std::string(to_string(static_cast<Recompute>(ours))) : std::to_string(ours));
+    s += fmt::format("{}{} {}", s.empty() ? "" : ", ", axis_names[a], axis_value(axis, ours));
   }
   return s.empty() ? "the same" : s;
 }

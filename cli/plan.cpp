@@ -48,7 +48,7 @@ EffectiveRanking goodput_ranking(Problem problem, std::size_t top, const Reliabi
   for (;; problem.keep *= 4) {
     Outcome outcome = search(problem, executor);
     const bool complete = outcome.best.size() < problem.keep;
-    (void)time_finalists(problem, problem.keep, outcome);
+    (void)time_finalists(problem, problem.keep, outcome, executor);
     EffectiveRanking ranking = rank_by_goodput(problem.job, outcome.best, complete, r, top);
     if (ranking.proven || problem.keep > most) return ranking;
   }
@@ -65,7 +65,7 @@ void run(const Options& o, Session& session) {
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome = search(problem, executor);
-  const FinalistTiming timing = time_finalists(problem, problem.keep, outcome);
+  const FinalistTiming timing = time_finalists(problem, problem.keep, outcome, executor);
   const std::vector<RankedLayout> candidates = outcome.best;
   if (outcome.best.size() > top) outcome.best.resize(top);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

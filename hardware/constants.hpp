@@ -38,6 +38,10 @@ void for_each_constant(H& h, F f) {
   f("/kernels/gemm/wave", a.gemm.wave);
   f("/kernels/gemm/split", a.gemm.split);
   f("/kernels/gemm/memory_fraction", a.gemm.memory_fraction);
+  maybe("/kernels/gemm/epilogue", a.gemm.epilogue);
+  maybe("/kernels/gemm/balance", a.gemm.balance);
+  maybe("/kernels/gemm/spread", a.gemm.spread);
+  maybe("/kernels/gemm/grouped", a.gemm.grouped);
   for (auto& [name, kernel] : a.attention) {
     const auto at = "/kernels/attention/" + name;
     for (auto& [dim, rate] : kernel.by_head_dim) {
@@ -66,6 +70,10 @@ void for_each_constant(H& h, F f) {
     maybe(at + "oversubscription", t.oversubscription);
     maybe(at + "nics", t.nics);
   }
+  // Of the library only what was measured on this machine stands in its file; it is shared with others, so it is not changed here.
+  if constexpr (std::is_const_v<H>)
+    if (h.network.tuning && h.network.tuning->own)
+      for_each_library_constant(*h.network.tuning, [&](const std::string& path, const auto& c) { f("/network/library/" + path, c); });
 }
 
 // The measured constants of a communication library, as they stand in its tuning file below /measured. What the library
@@ -73,32 +81,22 @@ void for_each_constant(H& h, F f) {
 template <class T, class F>
   requires std::is_same_v<std::remove_const_t<T>, CollectiveTuning>
 void for_each_constant(T& t, F f) {
-  const auto start_up = [&](const std::string& at, auto& c) {
-    f(at + "/base", c.base);
-    f(at + "/ramp", c.ramp);
-    f(at + "/ramp_size", c.ramp_size);
-    f(at + "/share", c.share);
-  };
+  for_each_library_constant(t, [&](const std::string& path, auto& c) { f("/" + path, c); });
   for (std::size_t i = 0; i < protocol_count; ++i) {
     const std::string protocol(to_string(static_cast<Protocol>(i)));
-    auto& ring = t.ring[i];
-    start_up("/ring/" + protocol, ring);
-    f("/ring/" + protocol + "/hop", ring.hop);
-    f("/ring/" + protocol + "/net_hop", ring.net_hop);
-    f("/ring/" + protocol + "/net_share", ring.net_share);
+    f("/ring/" + protocol + "/net_hop", t.ring[i].net_hop);
+    f("/ring/" + protocol + "/net_share", t.ring[i].net_share);
     f("/tree_net/" + protocol, t.tree_net[i]);
   }
-  f("/gather_copy", t.gather_copy);
-  f("/reduce_copy", t.reduce_copy);
   f("/chunk", t.chunk);
   f("/net_rings", t.net_rings);
   if (t.estimate.nvls_efficiency > 0) {
-    start_up("/nvls", t.nvls);
+    f("/nvls/base", t.nvls.base);
+    f("/nvls/ramp", t.nvls.ramp);
+    f("/nvls/ramp_size", t.nvls.ramp_size);
+    f("/nvls/share", t.nvls.share);
     f("/nvls/tree_members", t.nvls.tree_members);
   }
-  start_up("/direct", t.direct);
-  f("/direct/per_peer", t.direct.per_peer);
-  f("/direct/copy", t.direct.copy);
   const auto custom = [&](const std::string& at, auto& c) {
     if (!c) return;
     f(at + "/base", c->base);

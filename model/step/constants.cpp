@@ -11,7 +11,9 @@ namespace {
 // Calls f(path, constant) for all of them.
 template <class H, class P, class T, class F>
 void each(H& hardware, T* library, P& profile, F f) {
-  for_each_constant(hardware, [&](const std::string& path, auto& c) { f(path, c); });
+  for_each_constant(hardware, [&](const std::string& path, auto& c) {
+    if (!path.starts_with("/network/library/")) f(path, c);  // below, with the rest of the library
+  });
   if (library != nullptr) for_each_constant(*library, [&](const std::string& path, auto& c) { f("/library" + path, c); });
   for_each_constant(profile, [&](std::string_view path, auto& c) { f("/framework" + std::string(path), c); });
 }

@@ -249,6 +249,23 @@ TEST_CASE("a file is written line by line, refused when it exists, and taken up 
   CHECK(RecordFile(path, header, true).done() == 2);
 }
 
+TEST_CASE("what the header says of all rows is not repeated in them; a file begun without it goes on without it") {
+  const Folder folder;
+  const auto path = (folder.path / "s.jsonl").string(), old = (folder.path / "old.jsonl").string();
+  auto common = header;
+  common["rows"] = {{"timer", "cupti"}, {"sm_mhz", 1980}, {"throttle", Json::array()}};
+  RecordFile f(path, common, false);
+  f.append(record(a_case, {{1e-6}, {{"timer", "cupti"}, {"sm_mhz", 1980.0}, {"throttle", {"power cap"}}}}));
+  const auto row = Json::parse(lines(path).back());
+  CHECK_FALSE(row.contains("timer"));
+  CHECK_FALSE(row.contains("sm_mhz"));
+  CHECK(row.at("throttle") == Json::array({"power cap"}));
+  CHECK(f.has(a_case));
+  { RecordFile first(old, header, false); }
+  RecordFile(old, common, true).append(record(a_case, {{1e-6}, {{"timer", "cupti"}}}));
+  CHECK(Json::parse(lines(old).back()).at("timer") == "cupti");
+}
+
 TEST_CASE("samples of another machine are not mixed") {
   const Folder folder;
   const auto path = (folder.path / "s.jsonl").string();
