@@ -34,6 +34,7 @@ void add_job_options(CLI::App& command, JobFlags& f) {
       .add_option("--convention", f.convention,
                   "How MFU counts attention: full-attention (default), causal-half, weights-only")
       ->type_name("NAME");
+  for (const char* name : {"--year", "--lora-rank", "--lora-targets", "--convention"}) seldom(command.get_option(name));
 }
 
 void add_layout_options(CLI::App& command, LayoutFlags& f) {
@@ -62,6 +63,7 @@ void add_layout_options(CLI::App& command, LayoutFlags& f) {
   command.add_option("--offload-layers", f.offloaded_layers, "Layers of a stage whose activations wait in host memory")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000));
+  for (const char* name : {"--no-sp", "--etp", "--zero-group", "--offload-layers"}) seldom(command.get_option(name));
 }
 
 std::string flag_of(std::string_view field) {
@@ -166,21 +168,20 @@ void apply_layout_words(const std::string& words, RunRequest& r) {
   if (!r.zero) r.zero = 0;
   std::istringstream in(words);
   for (std::string word; in >> word;) {
+    if (schedule_named(word)) {
+      r.schedule = word;
+      continue;
+    }
     const auto digits = word.find_first_of("0123456789");
     const std::string name = word.substr(0, digits);
     if (digits == std::string::npos) {
       if (word == "sp") r.sp = true;
-      else if (schedule_named(word)) r.schedule = word;
       else r.recompute = recompute_named("layout \"" + words + "\"", word);
       continue;
     }
     int value = 0;
     const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0 || (value == 0 && name != "zero")) {
-      if (schedule_named(word)) {
-        r.schedule = word;
-        continue;
-      }
       throw InputError("layout \"" + words + "\": \"" + word + "\" is not a degree; write a name and a number, as tp8");
     }
     if (name == "tp") r.tp = value;
