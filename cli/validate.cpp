@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
@@ -29,10 +30,12 @@ struct Options {
 };
 
 std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned count) {
-  constexpr std::size_t block = 16;
+  // Each block has its own library: enough blocks to share the work, few enough to read each file a few times only.
+  const std::size_t blocks = 4 * std::max<std::size_t>(1, count > 0 ? count : std::thread::hardware_concurrency());
   std::vector<Replay> rows(sources.size());
-  threads(count)((sources.size() + block - 1) / block, [&](std::size_t b) {
-    for (std::size_t i = b * block; i < std::min(sources.size(), (b + 1) * block); ++i) rows[i] = replay(sources[i]);
+  threads(count)(blocks, [&](std::size_t b) {
+    const auto library = std::make_shared<Library>();
+    for (std::size_t i = b; i < sources.size(); i += blocks) rows[i] = replay(sources[i], library);
   });
   return rows;
 }

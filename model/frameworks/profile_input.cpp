@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "model/frameworks/constants.hpp"
 #include "model/frameworks/recompute_input.hpp"
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
@@ -228,56 +229,7 @@ void check_complete(const Document& d, const Profile& p) {
     if (c.place.empty())
       d.root().fail("\"" + std::string(name) + "\" is missing here and in what it extends; add it, or \"extends\": \"reference\"");
   };
-  need(p.bytes.parameter, "bytes/parameter");
-  need(p.bytes.gradient, "bytes/gradient");
-  need(p.bytes.master, "bytes/master");
-  need(p.bytes.moments, "bytes/moments");
-  need(p.bytes.compute_copy, "bytes/compute_copy");
-  need(p.bytes.bucket, "bytes/bucket");
-  need(p.bytes.working_gradient, "bytes/working_gradient");
-  need(p.bytes.gather_copies, "bytes/gather_copies");
-  need(p.data_parallel.gradient_bytes, "data_parallel/gradient_bytes");
-  need(p.data_parallel.parameter_bytes, "data_parallel/parameter_bytes");
-  need(p.data_parallel.usable_window, "data_parallel/usable_window");
-  need(p.data_parallel.contention, "data_parallel/contention");
-  need(p.saved.norm_statistics, "saved/norm_statistics");
-  need(p.saved.logits, "saved/logits");
-  need(p.saved.logits_kept, "saved/logits_kept");
-  need(p.saved.pipeline_outputs, "saved/pipeline_outputs");
-  need(p.saved.autocast, "saved/autocast");
-  need(p.elementwise.traffic, "elementwise/traffic");
-  need(p.elementwise.rope, "elementwise/rope");
-  need(p.elementwise.gate, "elementwise/gate");
-  need(p.elementwise.kernels, "elementwise/kernels");
-  need(p.elementwise.loss_passes, "elementwise/loss_passes");
-  need(p.overlap.tensor_parallel, "overlap/tensor_parallel");
-  need(p.overlap.expert_parallel, "overlap/expert_parallel");
-  need(p.overlap.expert_parallel_chunks, "overlap/expert_parallel_chunks");
-  need(p.overlap.context_parallel, "overlap/context_parallel");
-  need(p.overlap.pipeline, "overlap/pipeline");
-  need(p.host.step, "host/step");
-  need(p.host.launch, "host/launch");
-  need(p.host.tp_forward, "host/tp_forward");
-  need(p.host.tp_node, "host/tp_node");
-  need(p.host.slow_hop, "host/slow_hop");
-  need(p.host.slow_below, "host/slow_below");
-  need(p.host.sharded_update, "host/sharded_update");
-  need(p.host.tp_backward, "host/tp_backward");
-  need(p.memory.context, "memory/context");
-  need(p.memory.communicator, "memory/communicator");
-  need(p.memory.fragmentation, "memory/fragmentation");
-  need(p.memory.workspace, "memory/workspace");
-  need(p.memory.gather_buffers, "memory/gather_buffers");
-  need(p.memory.cached_gathers, "memory/cached_gathers");
-  need(p.memory.cached_gathers_in_flight, "memory/cached_gathers_in_flight");
-  need(p.memory.boundary_tensors, "memory/boundary_tensors");
-  need(p.gemm_share, "compute/gemm_share");
-  need(p.straggler, "compute/straggler");
-  need(p.expert_imbalance, "moe/imbalance");
-  need(p.permute_passes, "moe/permute_passes");
-  need(p.expert_gemm_share, "moe/gemm_share");
-  need(p.expert_sync, "moe/sync");
-  need(p.expert_launches, "moe/launches");
+  for_each_constant(p, [&](std::string_view path, const auto& c) { need(c, path.substr(1)); });
   need(p.time_residual, "residuals/step_time");
   need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
@@ -287,14 +239,14 @@ void check_complete(const Document& d, const Profile& p) {
 
 }  // namespace
 
-Profile read_profile(const std::string& what, int year) {
-  std::vector<Document> chain{open_profile(what)};
+Profile read_profile(const std::string& what, int year, const Edits& edits) {
+  std::vector<Document> chain{edits.apply(open_profile(what))};
   while (const auto parent = chain.back().root().find("extends")) {
     const auto name = parent->string();
     const auto text = profile_text(name);
     if (!text) parent->fail("\"" + name + "\" is not a shipped profile; extends names one of them");
     if (chain.size() > max_ancestors) parent->fail("extends itself, or more than 8 others in a row");
-    chain.push_back(Document::parse(*text, name + ".json"));
+    chain.push_back(edits.apply(Document::parse(*text, name + ".json")));
   }
   Profile p;
   for (auto d = chain.rbegin(); d != chain.rend(); ++d) {

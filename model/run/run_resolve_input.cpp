@@ -77,7 +77,9 @@ class Resolver {
 
   void set_profile() {
     const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
-    Profile p = named("framework", [&] { return read_profile(name, r_.year.value_or(0)); });
+    Profile p = named("framework", [&] {
+      return r_.library ? *r_.library->profile(name, r_.year.value_or(0)) : read_profile(name, r_.year.value_or(0), r_.edits);
+    });
     const auto override_with = [&](const std::optional<double>& v, Constant<Scalar>& into) {
       if (!v) return;
       into = {.value = *v, .place = "record#/bytes_per_param", .source = nullptr};
@@ -101,7 +103,7 @@ class Resolver {
 
   void set_hardware() {
     const std::string& name = required(r_.hardware, "hardware", "a name from `napkin hw list` or a file");
-    Hardware h = named("hardware", [&] { return read_hardware(name); });
+    Hardware h = named("hardware", [&] { return r_.library ? *r_.library->hardware(name) : read_hardware(name, r_.edits); });
     if (r_.gpus_per_node && *r_.gpus_per_node != h.network.node_size) {
       // A smaller node cuts the scale-up domain with it, unless the domain spans nodes (a rack).
       for (Tier& t : h.network.tiers)

@@ -42,6 +42,13 @@ StateShards state_shards(const Job& job, const Layout& l) {
 
 template <class K>
 DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l, const StageCost<K>& stage) {
+  Prices<K> prices(scope, job);
+  return data_parallel_cost(scope, job, l, stage, prices);
+}
+
+template <class K>
+DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l, const StageCost<K>& stage,
+                                       Prices<K>& prices) {
   const DataParallel& dp = job.profile->data_parallel;
   const Network& network = job.hardware->network;
   const auto wire_gradient = scope.read("B_wire_grad", dp.gradient_bytes) * (1 * byte);
@@ -54,7 +61,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links.
   const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
     if (g.size <= 1 || bytes == BytesT<K>{}) return SecondsT<K>{};
-    const auto time = collective_cost(scope, network, op, bytes, g).time;
+    const auto time = prices.collective(op, bytes, g);
     const bool leaves_node = (g.size - 1) * g.stride >= network.node_size;
     if (!(job.measured.world > BytesPerSecond{}) || !leaves_node) return let(name, time);
     const auto n = scope.input("n", g.size, "group");
@@ -169,6 +176,7 @@ SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communic
 
 #define NAPKIN_INSTANTIATE(K)                                                                                       \
   template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&);        \
+  template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&, Prices<K>&); \
   template SecondsT<K> exposed(Scope<K>, const DataParallel&, SecondsT<K>, SecondsT<K>, bool);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)

@@ -58,9 +58,10 @@ bool frozen(const Job& job, const Operator<K>& o) {
 template <class K>
 class Pricer {
  public:
-  Pricer(Scope<K> scope, const Job& job, const LayerKey& key)
+  Pricer(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices)
       : scope_(scope),
         job_(job),
+        prices_(prices),
         key_(key),
         accelerator_(job.hardware->accelerator),
         kernel_(attention_kernel(job)),
@@ -84,7 +85,7 @@ class Pricer {
     const auto& s = o.gemm;
     const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
     const auto run = [&](const GemmShape<K>& shape, double output) {
-      return let(o.name, gemm_cost(scope_, accelerator_, format, in, output, shape, Regime::sustained).time / share,
+      return let(o.name, prices_.gemm(format, in, output, shape) / share,
                  "model/kernel/gemm.cpp");
     };
     if (o.waits) {
@@ -144,8 +145,7 @@ class Pricer {
     const auto r = scope_.input("r", job_.adapters.rank, "adapter rank");
     const double e = job_.precision.base_bytes;
     const auto product = [&](ScalarT<K> m, ScalarT<K> n, ScalarT<K> k) {
-      return let("adapter", gemm_cost(scope_, accelerator_, job_.precision.base, e, e, {m, n, k, s.count}, Regime::sustained).time,
-                 "hu2022lora");
+      return let("adapter", prices_.gemm(job_.precision.base, e, e, {m, n, k, s.count}), "hu2022lora");
     };
     forward_.gemm += product(s.m, r, s.k) + product(s.m, s.n, r);
     backward_.gemm += product(s.m, r, s.n) + product(s.m, s.k, r) + product(s.k, r, s.m) + product(r, s.n, s.m);
@@ -157,13 +157,9 @@ class Pricer {
     trained_ += s.count * r * (s.k + s.n);
   }
   SecondsT<K> attention(const Operator<K>& o) {
-    const SecondsT<K> forward = attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
-                                               Pass::forward, Regime::sustained)
-                                    .time;
+    const SecondsT<K> forward = prices_.attention(kernel_, o.attention, Pass::forward);
     forward_.attention += forward;
-    backward_.attention += attention_cost(scope_, accelerator_, kernel_, job_.precision.base, o.attention,
-                                          Pass::backward, Regime::sustained)
-                               .time;
+    backward_.attention += prices_.attention(kernel_, o.attention, Pass::backward);
     forward_kernels_ += 1;
     backward_kernels_ += 2;
     return forward;
@@ -190,7 +186,7 @@ class Pricer {
       const BytesT<K> bytes = quantised && op == Operation::all_gather
                                   ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
                                   : o.bytes;
-      return let(o.name, collective_cost(scope_, network, op, bytes, group(o.axis)).time);
+      return let(o.name, prices_.collective(op, bytes, group(o.axis)));
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
@@ -284,6 +280,7 @@ class Pricer {
 
   Scope<K> scope_;
   const Job& job_;
+  Prices<K>& prices_;
   const LayerKey& key_;
   const Accelerator& accelerator_;
   std::string_view kernel_;
@@ -324,8 +321,8 @@ BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
 
 template <class K>
 LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
-                   const char* name) {
-  Pricer<K> pricer(scope, job, key);
+                   const char* name, Prices<K>& prices) {
+  Pricer<K> pricer(scope, job, key, prices);
   LayerCost<K> c;
   SecondsT<K> rerun{}, tail{};  // tail: from the last product on
   BytesT<K> kept{}, dropped{};
@@ -375,8 +372,12 @@ LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const st
 
 template <class K>
 LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
-  return price(scope, job, key, layer_operators(scope, *job.model, kind, shard_of(job, key), *job.profile),
-               "layer");
+  Prices<K> prices(scope, job);
+  return layer_cost(scope, job, key, kind, prices);
+}
+template <class K>
+LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind, Prices<K>& prices) {
+  return price(scope, job, key, layer_operators(scope, *job.model, kind, shard_of(job, key), *job.profile), "layer", prices);
 }
 namespace {
 // The ends of the model are never recomputed.
@@ -388,27 +389,29 @@ LayerKey kept_whole(LayerKey key) {
 }  // namespace
 
 template <class K>
-LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
+LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices) {
   return price(scope, job, kept_whole(key),
                embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
                                    padded_vocab(*job.model, *job.profile, key.tp)),
-               "embedding");
+               "embedding", prices);
 }
 template <class K>
-LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key) {
+LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices) {
   return price(scope, job, kept_whole(key),
                head_operators(scope, *job.model, shard_of(job, key), *job.profile,
                               padded_vocab(*job.model, *job.profile, key.tp)),
-               "head");
+               "head", prices);
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
-  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
+  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*, \
+                              Prices<K>&);                                                                    \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
-  template LayerCost<K> embedding_cost(Scope<K>, const Job&, const LayerKey&);                                \
-  template LayerCost<K> head_cost(Scope<K>, const Job&, const LayerKey&);
+  template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&, Prices<K>&);      \
+  template LayerCost<K> embedding_cost(Scope<K>, const Job&, const LayerKey&, Prices<K>&);                    \
+  template LayerCost<K> head_cost(Scope<K>, const Job&, const LayerKey&, Prices<K>&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)
 #undef NAPKIN_INSTANTIATE

@@ -6,6 +6,7 @@
 #include "model/collective/collective.hpp"
 #include "model/kernel/kernel.hpp"
 #include "model/step/layout.hpp"
+#include "model/step/prices.hpp"
 #include "model/transformer/operators.hpp"
 
 namespace napkin {
@@ -58,15 +59,18 @@ struct LayerKey {
 // Prices a list of operators, recomputed as the key says; `name` prefixes the derivation.
 template <class K>
 [[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
-                                 const std::vector<Operator<K>>& operators, const char* name);
+                                 const std::vector<Operator<K>>& operators, const char* name, Prices<K>& prices);
 
 template <class K>
 [[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);
+template <class K>
+[[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind,
+                                      Prices<K>& prices);
 
 // The ends of the model, never recomputed.
 template <class K>
-[[nodiscard]] LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key);
+[[nodiscard]] LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices);
 template <class K>
-[[nodiscard]] LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key);
+[[nodiscard]] LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices);
 
 }  // namespace napkin

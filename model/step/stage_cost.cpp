@@ -4,16 +4,22 @@ namespace napkin {
 
 template <class K>
 LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key) {
+  Prices<K> prices(scope, job);
+  return layer_costs(scope, job, key, prices);
+}
+
+template <class K>
+LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices) {
   const Architecture& a = *job.model;
   const Profile& p = *job.profile;
   LayerCosts<K> c;
   c.layers.reserve(a.kinds.size());
   for (const LayerKind& kind : a.kinds) {
-    c.layers.push_back(layer_cost(scope, job, key, kind));
+    c.layers.push_back(layer_cost(scope, job, key, kind, prices));
     c.parameters.push_back(layer_rank_parameters(scope, a, kind, key.tp, key.ep, key.etp));
   }
-  c.embedding = embedding_cost(scope, job, key);
-  c.head = head_cost(scope, job, key);
+  c.embedding = embedding_cost(scope, job, key, prices);
+  c.head = head_cost(scope, job, key, prices);
   const std::int64_t vocab = padded_vocab(a, p, key.tp);
   c.embedding_parameters = embedding_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel);
   c.head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, false);
@@ -101,6 +107,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
 
 #define NAPKIN_INSTANTIATE(K)                                                        \
   template LayerCosts<K> layer_costs(Scope<K>, const Job&, const LayerKey&);         \
+  template LayerCosts<K> layer_costs(Scope<K>, const Job&, const LayerKey&, Prices<K>&); \
   template StageCost<K> stage_cost(Scope<K>, const Job&, const LayerCosts<K>&, const StageContent&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)

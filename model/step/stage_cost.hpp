@@ -33,6 +33,8 @@ struct LayerCosts {
 };
 template <class K>
 [[nodiscard]] LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key);
+template <class K>
+[[nodiscard]] LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key, Prices<K>& prices);
 
 template <class K>
 [[nodiscard]] StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs,

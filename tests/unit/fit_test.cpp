@@ -5,6 +5,7 @@
 
 #include "calibrate/fit/kernel_fit.hpp"
 #include "hardware/hardware_input.hpp"
+#include "model/percentile.hpp"
 
 using namespace napkin;
 using namespace napkin::fit;
