@@ -27,13 +27,13 @@ class Chain {
   std::vector<Document> files_;
 
  public:
-  explicit Chain(const Document& file) : files_{file} {
+  Chain(const Document& file, const Edits& edits) : files_{edits.apply(file)} {
     while (auto parent = root().find("extends")) {
       const auto name = parent->string();
       const auto text = catalog_text(name);
       if (!text) parent->fail("\"" + name + "\" is not in the catalog; extends names a catalog entry");
       if (files_.size() > max_ancestors) parent->fail("extends itself, or more than 8 others in a row");
-      files_.push_back(Document::parse(*text, name + ".json"));
+      files_.push_back(edits.apply(Document::parse(*text, name + ".json")));
     }
   }
   [[nodiscard]] Field root() const { return files_.back().root(); }  // of the last ancestor
@@ -88,7 +88,8 @@ void read_rates(const Field& gemm, std::string_view key, std::optional<Constant<
 
 // `inherited`: from another file than the peaks, and so with rates that may not concern this machine.
 void read_gemm(const Field& f, bool inherited, Accelerator& a) {
-  const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step"});
+  const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step", "epilogue",
+                    "balance", "spread", "grouped"});
   auto& gemm = a.gemm;
   read_rates(f, "sustained", &MatrixRate::sustained, g, inherited, a, gemm);
   read_rates(f, "burst", &MatrixRate::burst, g, inherited, a, gemm);
@@ -99,6 +100,10 @@ void read_gemm(const Field& f, bool inherited, Accelerator& a) {
   gemm.split = g.required("split", seconds);
   if (const auto step = f.find("k_step")) gemm.k_step = whole(*step, 1, max_tile);
   gemm.memory_fraction = g.required("memory_fraction", fraction);
+  gemm.epilogue = g.optional("epilogue", seconds);
+  gemm.balance = g.optional("balance", fraction);
+  gemm.spread = g.optional("spread", fraction);
+  gemm.grouped = g.optional("grouped", fraction);
   for (const auto& tile : f["tiles"].elements()) {
     const auto mn = tile.elements();
     if (mn.size() != 2) tile.fail("is " + tile.raw() + "; write [m, n]");
@@ -210,12 +215,12 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
   sections.run([&] { read_elementwise(chain.kernel("elementwise"), a); });
 }
 
-Hardware read(const Document& file, const Sections& sections) {
+Hardware read(const Document& file, const Sections& sections, const Edits& edits = {}) {
   const auto root = file.root();
   if (!root.is(Field::Type::object)) root.fail("is not an object; a hardware file is { \"schema\": 1, ... }");
   if (const auto s = root["schema"]; s.integer(0, 1'000'000) != schema_version)
     s.fail("is " + s.raw() + "; this napkin reads schema 1");
-  const Chain chain(file);
+  const Chain chain(file, edits);
   sections.run([&] {
     for (const auto& f : chain.files()) {
       f.root().only({std::begin(root_keys), std::end(root_keys)});
@@ -227,7 +232,11 @@ Hardware read(const Document& file, const Sections& sections) {
   read_accelerator(chain, sections, h.accelerator);
   sections.run([&] {
     h.network = read_network(chain["network"]);
-    h.network.tuning = find_tuning(h.accelerator.generation);
+    h.network.tuning = find_tuning(h.accelerator.generation, edits);
+    if (const auto own = chain["network"].find("library")) {
+      if (!h.network.tuning) own->fail("has constants of a library, but no tuning is known for generation \"" + h.accelerator.generation + "\"");
+      h.network.tuning = read_own_library(*own, *h.network.tuning);
+    }
   });
   sections.run([&] { h.aliases = read_aliases(root); });
   return h;
@@ -235,7 +244,7 @@ Hardware read(const Document& file, const Sections& sections) {
 
 }  // namespace
 
-Hardware read_hardware(const Document& file) { return read(file, Sections(nullptr)); }
+Hardware read_hardware(const Document& file, const Edits& edits) { return read(file, Sections(nullptr), edits); }
 
 std::vector<std::string> hardware_problems(const Document& file) {
   std::vector<std::string> out;

@@ -87,6 +87,7 @@ struct LowPrecision {
   bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
   bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
   bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+  bool primary = false;              // 8-bit weights of layers are kept and gathered in that format alone (fp8 primary weights)
 };
 
 // Which part of each communication the kernels hide.
@@ -139,9 +140,11 @@ struct MemoryOverheads {
 
 // How layers are dealt to pipeline stages (step/split.hpp).
 enum class SplitRule : std::uint8_t { even, by_cost, balanced };
+inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-cost", "balanced"};
 
 struct Profile {
   std::string name, title;
+  bool newest = false;                  // it has eras and none was asked for: the newest release
   BytePolicy bytes;
   DataParallel data_parallel;
   RecomputePolicy recompute;
@@ -159,6 +162,7 @@ struct Profile {
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
+  bool expert_weights_early = false;    // the router's weights multiply an expert's activation, not its output
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
   // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
@@ -171,6 +175,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
+  bool micro_batches_in_rounds = false; // the stages divide the micro-batches
   bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
