@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/command.hpp"
 #include "cli/cells.hpp"
@@ -32,35 +34,75 @@ struct Side {
   Prediction<Plain> prediction;
 };
 
-// A run record's path, or layout words ("tp8 pp4 zero1").
-RunRequest read_side(const std::string& what, const Options& o) {
-  std::error_code ignored;
-  const bool file = std::filesystem::exists(what, ignored) || what.ends_with(".json");
-  RunRequest request = read_request(file ? what : std::string(), o.job, o.layout);
-  if (!file) apply_layout_words(what, request);
-  return request;
+// What a layout's words may also set, as "precision=fp8": an option of the job.
+using Member = std::optional<std::string> JobFlags::*;
+constexpr std::array<std::pair<std::string_view, Member>, 7> axes{{{"model", &JobFlags::model},
+                                                                   {"hw", &JobFlags::hardware},
+                                                                   {"precision", &JobFlags::precision},
+                                                                   {"framework", &JobFlags::framework},
+                                                                   {"seq", &JobFlags::sequence},
+                                                                   {"batch", &JobFlags::batch},
+                                                                   {"gpus", &JobFlags::gpus}}};
+
+// Takes the words KEY=VALUE out of `what` into `job`.
+std::string take_job_words(const std::string& what, JobFlags& job) {
+  std::istringstream in(what);
+  std::string left;
+  for (std::string word; in >> word;) {
+    const auto equals = word.find('=');
+    const auto axis = std::find_if(axes.begin(), axes.end(), [&](const auto& a) { return a.first == word.substr(0, equals); });
+    if (equals != word.npos && axis != axes.end()) job.*(axis->second) = word.substr(equals + 1);
+    else left += (left.empty() ? "" : " ") + word;
+  }
+  return left;
+}
+
+struct Variant {
+  JobFlags job;
+  std::string title;  // the values that differ between variants
+};
+// One for each combination of the values that options list ("--precision bf16,fp8").
+std::vector<Variant> variants(const Options& o) {
+  std::vector<Variant> all{{o.job, ""}};
+  const auto cross = [&](Member member, const std::vector<std::string>& values) {
+    std::vector<Variant> crossed;
+    for (const Variant& v : all)
+      for (const std::string& value : values) {
+        crossed.push_back(v);
+        crossed.back().job.*member = value;
+        if (values.size() > 1) crossed.back().title += (v.title.empty() ? "" : " ") + value;
+      }
+    all = std::move(crossed);
+  };
+  for (const auto& [name, member] : axes) {
+    std::vector<std::string> values;
+    std::istringstream in(o.job.*member ? *(o.job.*member) : "");
+    for (std::string value; std::getline(in, value, ',');)
+      if (!value.empty()) values.push_back(value);
+    if (name == "hw") values.insert(values.end(), o.hardware.begin(), o.hardware.end());
+    if (!values.empty()) cross(member, values);
+  }
+  return all;
 }
 
 std::vector<Side> sides(const Options& o) {
   std::vector<Side> all;
-  const auto add = [&](const std::string& title, const RunRequest& request) {
-    Run run = resolve(request);
-    auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
-    all.push_back({title.empty() ? describe(run.layout) : title + ": " + describe(run.layout), std::move(run), std::move(p)});
-  };
   const std::vector<std::string> layouts = o.what.empty() ? std::vector<std::string>{""} : o.what;
-  for (const std::string& layout : layouts) {
-    if (o.hardware.empty()) {
-      const bool record = layout.ends_with(".json");
-      add(record ? std::filesystem::path(layout).stem().string() : std::string(), read_side(layout, o));
-      continue;
+  for (const std::string& what : layouts)
+    for (Variant v : variants(o)) {
+      std::error_code ignored;
+      const bool record = std::filesystem::exists(what, ignored) || what.ends_with(".json");
+      const std::string words = record ? "" : take_job_words(what, v.job);
+      RunRequest request = read_request(record ? what : std::string(), v.job, o.layout);
+      if (!record && !(o.what.empty() && words.empty())) apply_layout_words(words, request);
+      Run run = resolve(request);
+      auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
+      std::string title = record ? std::filesystem::path(what).stem().string() : "";
+      if (!v.title.empty()) title += (title.empty() ? "" : " ") + v.title;
+      if (!record && words.size() != what.size()) title += (title.empty() ? "" : " ") + what;
+      else title += (title.empty() ? "" : ": ") + describe(run.layout);
+      all.push_back({std::move(title), std::move(run), std::move(p)});
     }
-    for (const std::string& hw : o.hardware) {
-      RunRequest request = read_side(layout, o);
-      request.hardware = hw;
-      add(hw, request);
-    }
-  }
   return all;
 }
 
@@ -145,9 +187,9 @@ void print_why(const std::vector<Side>& all, OutputFormat output) {
 }
 
 void run(const Options& o) {
-  if (o.what.size() + o.hardware.size() < 2)
-    throw InputError("compare: needs at least two run records, layouts (\"tp8 pp4\") or --on hardware names");
   const std::vector<Side> all = sides(o);
+  if (all.size() < 2)
+    throw InputError("compare: needs at least two run records, layouts (\"tp8 pp4\"), or an option that lists values (--precision bf16,fp8)");
   if (o.why && all.size() != 2) throw InputError(fmt::format("compare: --why takes two sides, but there are {}", all.size()));
   if (o.format == OutputFormat::json) {
     nlohmann::ordered_json j;
@@ -179,20 +221,21 @@ void run(const Options& o) {
 }  // namespace
 
 void add_compare(CLI::App& app, Session&) {
-  auto* command = app.add_subcommand("compare", "Layouts, hardware or models side by side, term by term");
+  auto* command = app.add_subcommand("compare", "Layouts, precisions, hardware, models or frameworks side by side, term by term");
   auto o = std::make_shared<Options>();
-  command->add_option("what", o->what, "Run records (JSON files), or layouts in words: \"tp8 pp4 zero1 mb1 selective\"")
+  command->add_option("what", o->what, "Run records (JSON files), or layouts in words: \"tp8 pp4 zb-v zero1 mb1 selective precision=fp8\"")
       ->type_name("RUN|LAYOUT");
-  command->add_option("--on", o->hardware, "Hardware names to compare on")->type_name("HW");
+  seldom(command->add_option("--on", o->hardware, "Hardware names to compare on, as a list of --hw")->type_name("HW"));
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
   command->add_flag("--why", o->why, "Of two: the changes from the first to the second, largest first, which add up");
   command->add_flag("--explain", o->explain, "Unfold step time, MFU and device memory of each side");
   add_format(*command, o->format);
-  command->footer("Examples:\n"
+  command->footer("--model --hw --precision --framework --seq --batch --gpus take lists, and a layout's words may set them (precision=fp8).\n\nExamples:\n"
                   "  napkin compare \"zero3\" \"tp8 sp pp4 dp32\" --model 100B --gpus 1024 --hw h100 --seq 4k --batch 4M-tokens\n"
                   "  napkin compare --why \"cp2 dp512 zero3\" \"tp2 cp4 pp4 vpp6 zero1\" --model 100B --gpus 1024 --hw h100 --batch 4M-tokens\n"
-                  "  napkin compare --on h100 --on b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128");
+                  "  napkin compare --precision bf16,fp8,nvfp4 --hw b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128\n"
+                  "  napkin compare --hw h100,b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128");
   command->callback([o] { run(*o); });
 }
 

@@ -84,6 +84,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::json: print(validation_json(rows, s).dump(2) + "\n"); break;
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
+    case OutputFormat::html:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));
@@ -118,10 +119,13 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_flag("--choices", o->choices, "Instead: each run's layout in the list of all layouts, and what our best would gain");
   command->add_option("--min-gpus", o->min_gpus, "With --choices: runs of at least so many accelerators")->type_name("N")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   command->add_option("--threads", o->threads, "Threads (default: one per core)")->check(CLI::Range(1U, 4096U));
+  const auto before = command->get_options().size();
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  const auto options = command->get_options([](CLI::Option*) { return true; });
+  for (std::size_t i = before; i < options.size(); ++i) seldom(options[i]);
   add_format(*command, o->format);
-  command->footer("The options of a job and a layout say what a log does not.\n\n"
+  command->footer("What a log does not say, options do: --model --gpus --hw --seq --batch --tp ... (--help-all).\n\n"
                   "Examples:\n"
                   "  napkin validate --worst 3\n"
                   "  napkin validate examples/runs/measured.jsonl --format json --tolerance 25\n"
