@@ -7,10 +7,12 @@
 
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
+#include "cli/plan_decisions.hpp"
 #include "cli/plan_jobs.hpp"
 #include "cli/plan_view.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/space_flags.hpp"
+#include "model/input/number_input.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -21,10 +23,39 @@ struct Options {
   int top = 10;
   double margin = 1 - fits_below;
   unsigned threads = 0;
-  bool rules = false, pareto = false;
+  bool rules = false, goodput = false, pareto = false;
+  std::string gpu_mttf, restart, node_bandwidth;
   std::optional<double> price;
   OutputFormat format = OutputFormat::table;
 };
+
+Reliability reliability(const Options& o) {
+  Reliability r = usual_reliability();
+  const auto given = std::make_shared<const Source>(Source{Evidence::assumed, "as given"});
+  const auto take = [&](const char* flag, const std::string& text, auto& into, auto read) {
+    if (text.empty()) return;
+    if (!o.goodput) throw InputError(std::string(flag) + ": belongs to a ranking by goodput; give --goodput too");
+    into.value = read_flag(flag, [&] { return read(text); });
+    into.source = given;
+    if (!(into.value.si() > 0)) throw InputError(fmt::format("{}: \"{}\" is not above zero", flag, text));
+  };
+  take("--gpu-mttf", o.gpu_mttf, r.unit_mttf, parse_seconds);
+  take("--restart", o.restart, r.restart, parse_seconds);
+  take("--node-bandwidth", o.node_bandwidth, r.node_bandwidth, parse_bandwidth);
+  return r;
+}
+
+// By effective step time, of as many of the fastest layouts as it takes to know that none is missing.
+EffectiveRanking goodput_ranking(Problem problem, std::size_t top, const Reliability& r, const Executor& executor) {
+  constexpr std::size_t most = 5000;
+  for (;; problem.keep *= 4) {
+    Outcome outcome = search(problem, executor);
+    const bool complete = outcome.best.size() < problem.keep;
+    (void)time_finalists(problem, problem.keep, outcome, executor);
+    EffectiveRanking ranking = rank_by_goodput(problem.job, outcome.best, complete, r, top);
+    if (ranking.proven || problem.keep > most) return ranking;
+  }
+}
 
 Planned planned(const JobFlags& flags) {
   Planned p;
@@ -84,6 +115,7 @@ void run_many(const Options& o, const std::vector<JobFlags>& jobs, Session& sess
 }
 
 void run(const Options& o, Session& session) {
+  const Reliability failures = reliability(o);
   const std::vector<JobFlags> jobs = each_job(o.job);
   if (jobs.size() > 1) return run_many(o, jobs, session);
   std::vector<Planned> one{planned(jobs.front())};
@@ -98,6 +130,9 @@ void run(const Options& o, Session& session) {
   const std::vector<RankedLayout> candidates = outcome.best;
   if (outcome.best.size() > top) outcome.best.resize(top);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Robustness robust = robustness(candidates, double(base.profile->time_residual.value));
+  EffectiveRanking effective;
+  if (o.goodput && !outcome.best.empty()) effective = goodput_ranking(problem, top, failures, executor);
   WayOut out;
   if (outcome.why == Outcome::Why::infeasible) {
     session.exit_code = 1;
@@ -113,6 +148,8 @@ void run(const Options& o, Session& session) {
   if (o.format == OutputFormat::json) {
     auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
     if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
+    if (!outcome.best.empty()) j["robustness"] = robustness_json(robust, candidates);
+    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, failures);
     if (o.pareto && !candidates.empty()) j["pareto"] = pareto_json(one, o.price);
     print(j.dump(2) + "\n");
     return;
@@ -121,10 +158,12 @@ void run(const Options& o, Session& session) {
     print(infeasible_text(base, outcome, out, o.margin));
   } else {
     if (o.pareto) print(render(pareto_table(one, o.price, o.format), o.format));
-    if (o.pareto && o.format == OutputFormat::csv) return;
-    if (o.pareto) print("\n");
+    if (o.goodput) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, failures, o.format), o.format));
+    if ((o.pareto || o.goodput) && o.format == OutputFormat::csv) return;
+    if (o.pareto || o.goodput) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
     if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
+    if (std::string line = robustness_line(robust, candidates); !line.empty()) ranking.notes.push_back(std::move(line));
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
@@ -151,6 +190,10 @@ void add_plan(CLI::App& app, Session& session) {
       ->type_name("DOLLARS")
       ->check(CLI::Range(0.0, 1e6));
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
+  command->add_flag("--goodput", o->goodput, "Also rank by effective step time: failures, checkpoints, loading the states again");
+  command->add_option("--gpu-mttf", o->gpu_mttf, "Mean time to failure of one accelerator (default 50676h: Llama 3)")->type_name("TIME");
+  command->add_option("--restart", o->restart, "Detecting and restarting, without loading (default 5min)")->type_name("TIME");
+  command->add_option("--node-bandwidth", o->node_bandwidth, "Of one node to the checkpoint store (default 2GB/s)")->type_name("RATE");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"

@@ -35,6 +35,7 @@ void add_job_options(CLI::App& command, JobFlags& f) {
       .add_option("--convention", f.convention,
                   "How MFU counts attention: full-attention (default), causal-half, weights-only")
       ->type_name("NAME");
+  for (const char* name : {"--year", "--lora-rank", "--lora-targets", "--convention"}) seldom(command.get_option(name));
 }
 
 void add_layout_options(CLI::App& command, LayoutFlags& f) {
@@ -76,6 +77,7 @@ void add_layout_options(CLI::App& command, LayoutFlags& f) {
                             "Tensor-parallel communication is not hidden");
   command.add_flag_callback("--no-dp-overlap", [&f] { f.exposed |= exposed_data_parallel; },
                             "Data-parallel communication is not hidden");
+  for (const char* name : {"--no-sp", "--etp", "--zero-group", "--offload-layers", "--offload-optimizer", "--recompute-layers", "--cp-exchange", "--split", "--order", "--no-tp-overlap", "--no-dp-overlap"}) seldom(command.get_option(name));
 }
 
 std::string flag_of(std::string_view field) {
@@ -206,22 +208,21 @@ void apply_layout_words(const std::string& words, RunRequest& r) {
   if (!r.zero) r.zero = 0;
   std::istringstream in(words);
   for (std::string word; in >> word;) {
+    if (schedule_named(word)) {
+      r.schedule = word;
+      continue;
+    }
     const auto digits = word.find_first_of("0123456789");
     const std::string name = word.substr(0, digits);
     if (digits == std::string::npos) {
       if (word == "sp") r.sp = true;
       else if (apply_choice("layout \"" + words + "\"", word, r)) continue;
-      else if (schedule_named(word)) r.schedule = word;
       else r.recompute = recompute_named("layout \"" + words + "\"", word);
       continue;
     }
     int value = 0;
     const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0 || (value == 0 && name != "zero")) {
-      if (schedule_named(word)) {
-        r.schedule = word;
-        continue;
-      }
       throw InputError("layout \"" + words + "\": \"" + word + "\" is not a degree; write a name and a number, as tp8");
     }
     if (name == "tp") r.tp = value;

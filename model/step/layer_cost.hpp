@@ -59,6 +59,11 @@ struct LayerKey {
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
 [[nodiscard]] std::string_view attention_kernel(const Job& job);
 
+// Prices a list of operators, recomputed as the key says; `name` prefixes the derivation.
+template <class K>
+[[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
+                                 const std::vector<Operator<K>>& operators, const char* name);
+
 template <class K>
 [[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);
 // The same under several kinds of recomputation: the keys differ in `recompute` and `modules` alone.
