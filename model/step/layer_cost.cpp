@@ -380,7 +380,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
 // Prices a list of operators under each kind of recomputation; the keys differ in that alone. Passes are run once, or twice
 // where one kind gathers again and another does not.
 template <class K>
-void price(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
+void price_each(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
            const char* name, Prices<K>& prices, std::span<LayerCost<K>> costs) {
   const bool regathers = std::ranges::any_of(operators, &Operator<K>::regather);
   std::vector<SecondsT<K>> times(operators.size());
@@ -408,6 +408,15 @@ LayerKey kept_whole(LayerKey key) {
 }  // namespace
 
 template <class K>
+LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
+                   const char* name) {
+  Prices<K> prices(scope, job);
+  LayerCost<K> cost;
+  price_each(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
+  return cost;
+}
+
+template <class K>
 LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
   Prices<K> prices(scope, job);
   LayerCost<K> cost;
@@ -417,7 +426,7 @@ LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, con
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs) {
-  price(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
+  price_each(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
         prices, costs);
 }
 
@@ -433,7 +442,7 @@ template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
                             padded_vocab(*job.model, *job.profile, key.tp)),
         "embedding", prices, std::span(&cost, 1));
@@ -443,7 +452,7 @@ template <class K>
 LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         head_operators(scope, *job.model, shard_of(job, key), *job.profile,
                        padded_vocab(*job.model, *job.profile, key.tp)),
         "head", prices, std::span(&cost, 1));
