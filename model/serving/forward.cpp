@@ -35,9 +35,11 @@ PassCost<K> layer_forward(const Scope<K>& scope, const Job& job, const LayerKey&
     profile.elementwise.kernels.value = launches(o, kind);
     Job one = job;
     one.profile = &profile;
-    total = total + price(scope, one, key, std::vector<Operator<K>>{o}, "served layer").forward;
+    Prices<K> prices(scope, one);
+    total = total + price(scope, one, key, std::vector<Operator<K>>{o}, "served layer", prices).forward;
   }
-  total = total + price(scope, job, key, fixed, "served layer").forward;
+  Prices<K> prices(scope, job);
+  total = total + price(scope, job, key, fixed, "served layer", prices).forward;
   // The host runs ahead through the whole layer.
   const auto launched = scope.input("kernels of a layer", kernels) * (scope.read("t_launch", job.hardware->accelerator.launch) *
                                                                      scope.read("x_launch", job.profile->host.launch));
