@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "cli/explain.hpp"
 #include "cli/prediction_view.hpp"
 #include "cli/run_flags.hpp"
+#include "model/decision/difference.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
@@ -22,7 +24,7 @@ struct Options {
   std::vector<std::string> hardware;
   JobFlags job;
   LayoutFlags layout;
-  bool explain = false;
+  bool explain = false, why = false;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -142,10 +144,53 @@ Table comparison(const std::vector<Side>& all, OutputFormat output) {
   return t;
 }
 
+// The terms of one kind, the largest change first, and their sum.
+template <class Q, class Cell>
+Table changes(const std::string& title, std::vector<TermDifference<Q>> terms, Q sum, const std::vector<Side>& all, const char* column, Cell cell) {
+  Table t;
+  t.title = title;
+  t.columns = {{column, false}, {all[0].title, true}, {all[1].title, true}, {"change", true}};
+  std::stable_sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return max(a.change(), -1 * a.change()) > max(b.change(), -1 * b.change()); });
+  const auto change = [&](Q v) { return (v > Q{} ? "+" : v < Q{} ? "-" : "") + cell(max(v, -1 * v)); };
+  Q first{}, second{};
+  for (const auto& d : terms) {
+    first += d.first, second += d.second;
+    if (d.change() != Q{}) t.rows.push_back({std::string(d.name), cell(d.first), cell(d.second), change(d.change())});
+  }
+  t.rows.push_back({"all terms", cell(first), cell(second), change(sum)});
+  return t;
+}
+
+// One sentence: what the second costs, and what it saves.
+std::string verdict_line(const std::vector<Side>& all, const Difference& d) {
+  const Seconds first = all[0].prediction.step.time, second = all[1].prediction.step.time;
+  const TermDifference<Seconds>*worse = nullptr, *better = nullptr;
+  for (const auto& t : d.time) {
+    if (t.change() > Seconds{} && (worse == nullptr || t.change() > worse->change())) worse = &t;
+    if (t.change() < Seconds{} && (better == nullptr || t.change() < better->change())) better = &t;
+  }
+  const double ratio = double(second / first) - 1;
+  std::string s = fmt::format("The second takes {:.1f} % {}", 100 * std::abs(ratio), ratio > 0 ? "longer" : "less");
+  if (worse != nullptr) s += fmt::format("; it pays {} more for {}", format(worse->change()), worse->name);
+  if (better != nullptr) s += fmt::format("{} {} less for {}", worse != nullptr ? " and" : "; it pays", format(-1 * better->change()), better->name);
+  return s + ".";
+}
+
+void print_why(const std::vector<Side>& all, OutputFormat output) {
+  const Cells cell(output);
+  const Difference d = difference(all[0].prediction.step, all[1].prediction.step);
+  Table time = changes<Seconds>("Why: the step, term by term", d.time, d.time_change(), all, "term", [&](Seconds v) { return cell.time(v); });
+  time.notes.push_back(verdict_line(all, d));
+  print(render(time, output));
+  if (output == OutputFormat::csv) return;
+  print("\n" + render(changes<Bytes>("Memory of each one's fullest stage", d.memory, d.memory_change(), all, "bytes", [&](Bytes v) { return cell.gib(v); }), output));
+}
+
 void run(const Options& o) {
   const std::vector<Side> all = sides(o);
   if (all.size() < 2)
     throw InputError("compare: needs at least two run records, layouts (\"tp8 pp4\"), or an option that lists values (--precision bf16,fp8)");
+  if (o.why && all.size() != 2) throw InputError(fmt::format("compare: --why takes two sides, but there are {}", all.size()));
   if (o.format == OutputFormat::json) {
     nlohmann::ordered_json j;
     j["schema"] = 1;
@@ -153,9 +198,16 @@ void run(const Options& o) {
       j["sides"].push_back(prediction_json(s.run, s.prediction));
       j["sides"].back()["title"] = s.title;
     }
+    if (all.size() == 2) {
+      const Difference d = difference(all[0].prediction.step, all[1].prediction.step);
+      auto& why = j["why"] = {{"step_time_s", d.time_change().si()}, {"device_bytes", d.memory_change().si()}};
+      for (const auto& t : d.time) why["breakdown_s"][std::string(t.name)] = t.change().si();
+      for (const auto& t : d.memory) why["memory_bytes"][std::string(t.name)] = t.change().si();
+    }
     print(j.dump(2) + "\n");
     return;
   }
+  if (o.why) return print_why(all, o.format);
   print(render(comparison(all, o.format), o.format));
   if (!o.explain) return;
   for (const Side& s : all) {
@@ -176,10 +228,12 @@ void add_compare(CLI::App& app, Session&) {
   seldom(command->add_option("--on", o->hardware, "Hardware names to compare on, as a list of --hw")->type_name("HW"));
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  command->add_flag("--why", o->why, "Of two: the changes from the first to the second, largest first, which add up");
   command->add_flag("--explain", o->explain, "Unfold step time, MFU and device memory of each side");
   add_format(*command, o->format);
   command->footer("--model --hw --precision --framework --seq --batch --gpus take lists, and a layout's words may set them (precision=fp8).\n\nExamples:\n"
                   "  napkin compare \"zero3\" \"tp8 sp pp4 dp32\" --model 100B --gpus 1024 --hw h100 --seq 4k --batch 4M-tokens\n"
+                  "  napkin compare --why \"cp2 dp512 zero3\" \"tp2 cp4 pp4 vpp6 zero1\" --model 100B --gpus 1024 --hw h100 --batch 4M-tokens\n"
                   "  napkin compare --precision bf16,fp8,nvfp4 --hw b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128\n"
                   "  napkin compare --hw h100,b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128");
   command->callback([o] { run(*o); });

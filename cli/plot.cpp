@@ -19,7 +19,7 @@ std::string label(double v) {
   if (v == 0) return "0";
   for (const auto& [unit, suffix] : {std::pair{1e9, "G"}, std::pair{1e6, "M"}, std::pair{1e4, "k"}})
     if (a >= unit) return fmt::format("{:.4g}{}", v / (unit == 1e4 ? 1e3 : unit), suffix);
-  return fmt::format("{:.3g}", v) .find('e') == std::string::npos ? fmt::format("{:.4g}", v) : fmt::format("{:.2e}", v);
+  return a >= 1e-3 ? fmt::format("{:.4g}", v) : fmt::format("{:.2e}", v);
 }
 
 struct Scale {

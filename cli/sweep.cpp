@@ -11,6 +11,10 @@
 #include "cli/executor.hpp"
 #include "cli/sensitivity.hpp"
 #include "cli/sweep_view.hpp"
+#include "hardware/hardware_input.hpp"
+#include "model/frameworks/profile_input.hpp"
+#include "model/step/precision.hpp"
+#include "model/transformer/model_input.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -68,7 +72,12 @@ void read_axes(const Options& o, Study& study) {
     study.axes.push_back(read_axis("--each " + name, Of::space, name, words ? AxisKind::words : AxisKind::degree, values));
     SpaceFlags known;
     for (const std::string& v : study.axes.back().values) known.require.push_back(name + "=" + v);
-    (void)read_space(known);  // an unknown axis or value is bad input, not a bad point
+    try {
+      (void)read_space(known);
+    } catch (const InputError& e) {  // bad input, not a bad point
+      const std::string what = e.what();
+      throw InputError("--each" + what.substr(what.find(':')));
+    }
   }
   add_lists([](const SweepOption& s) { return s.of == Of::job && s.kind == AxisKind::words; });
   for (std::size_t i = 0; i < study.axes.size(); ++i)
@@ -78,6 +87,25 @@ void read_axes(const Options& o, Study& study) {
   const auto x = std::find_if(study.axes.begin(), study.axes.end(), [&](const SweepAxis& a) { return a.name == o.x && a.values.size() > 1; });
   if (x == study.axes.end()) throw InputError("--x: \"" + o.x + "\" is not an axis with several values");
   std::rotate(study.axes.begin(), x, x + 1);
+}
+
+// A name that nothing knows is bad input, even where other values are good.
+void check_names(const Study& study) {
+  for (const SweepAxis& a : study.axes) {
+    if (a.of != Of::job) continue;
+    for (const std::string& v : a.values)
+      read_flag("--" + a.name, [&] {
+        try {
+          if (a.name == "hw") (void)read_hardware(v);
+          if (a.name == "framework") (void)read_profile(v);
+          if (a.name == "model") (void)read_model(v);
+        } catch (const InputError& e) {
+          throw std::invalid_argument(e.what());
+        }
+        if (a.name == "precision" && !precision_named(v))
+          throw std::invalid_argument(fmt::format("\"{}\" is not known; write one of {}", v, fmt::join(precision_names(), ", ")));
+      });
+  }
 }
 
 // All points, in order: over the ranks of mpirun, and over threads.
@@ -114,7 +142,7 @@ void show(const Options& o, const SweepResult& r) {
   if (o.format == OutputFormat::csv || r.study.swept().empty()) return;
   if (!r.changes.empty()) print("\n" + render(changes_table(r), o.format));
   if (!r.crossovers.empty()) print("\n" + render(crossovers_table(r), o.format));
-  if (o.no_plot || !(o.plot || (prints_to_terminal() && o.format == OutputFormat::table))) return;
+  if (o.no_plot || !(o.plot || (prints_to_terminal() && !measure::started_by_mpirun() && o.format == OutputFormat::table))) return;
   const std::string plot = sweep_plot(r, o.y);
   if (!plot.empty()) print(o.format == OutputFormat::md ? "\n```\n" + plot + "```\n" : "\n" + plot);
 }
@@ -124,6 +152,7 @@ void sweep(const Options& o, Session& session) {
   Study study{.base = read_request(o.record, o.job, {}), .layout_words = o.layout, .space = o.space, .margin = o.margin, .axes = {}};
   (void)read_space(o.space);
   read_axes(o, study);
+  check_names(study);
   if (o.sensitivity) return print_sensitivity(study, static_cast<std::size_t>(o.top), threads(o.threads), o.format, session);
   const std::size_t points = study.points();
   std::unique_ptr<measure::World> world;

@@ -75,15 +75,15 @@ struct Range {
   double by = 2;
 };
 
-Range range_of(const std::string& item) {
+Range range_of(const std::string& item, bool binary_steps) {
   const auto dots = item.find("..");
   Range r{.from = item.substr(0, dots), .to = item.substr(dots + 2)};
   if (const auto sign = r.to.find_first_of("*+", 1); sign != std::string::npos && r.to[sign - 1] != 'e') {
     r.adds = r.to[sign] == '+';
     const std::string by = r.to.substr(sign + 1);
-    r.by = r.adds ? parse_count(by) : parse_number(by);
+    r.by = !r.adds ? parse_number(by) : binary_steps ? static_cast<double>(parse_tokens(by)) : parse_count(by);
     r.to.resize(sign);
-    if (r.adds ? r.by <= 0 : r.by <= 1)
+    if (r.adds ? !(r.by > 0) : !(r.by > 1))
       throw std::invalid_argument(fmt::format("the range \"{}\" stands still; write a step above {}", item, r.adds ? "0 (+8)" : "1 (*2)"));
   }
   if (r.from.empty() || r.to.empty()) throw std::invalid_argument("\"" + item + "\" is not a range; write FROM..TO, such as 256..16384");
@@ -115,7 +115,7 @@ SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name
         axis.numbers.push_back(reader.number(item));
         continue;
       }
-      const Range r = range_of(item);
+      const Range r = range_of(item, kind == AxisKind::tokens || reader.tokens);
       const double first = reader.number(r.from), last = reader.number(r.to);
       if (first > last) throw std::invalid_argument(fmt::format("the range \"{}\" runs downwards; write {}..{}", item, r.to, r.from));
       if (!r.adds && first == 0) throw std::invalid_argument(fmt::format("the range \"{}\" cannot double from 0; write a step, such as {}+1", item, item));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "cli/prediction_view.hpp"
 #include "model/search/advice.hpp"
@@ -35,6 +36,10 @@ void set_layout(LayoutFlags& f, const std::string& name, const std::string& text
   else if (name == "micro-batch") degree(f.micro_batch, 1, many);
   else if (name == "zero") degree(f.zero, 0, 3);
   else if (name == "offload-layers") degree(f.offloaded_layers, 0, 1'000'000);
+  else if (name == "recompute-layers") degree(f.recomputed_layers, 1, 1'000'000);
+  else if (name == "cp-exchange") f.exchange = text;
+  else if (name == "split") f.split = text;
+  else if (name == "order") f.order = text;
   else if (name == "dp") f.dp = whole(name, text, 1, 100'000'000);
   else if (name == "zero-group") f.zero_group = whole(name, text, 1, 100'000'000);
   else if (name == "schedule") f.schedule = text;
@@ -77,6 +82,17 @@ void add_scaling(const Job& job, const SweepAxis& axis, double factor, std::vect
   }
 }
 
+// The layout in words but for dp, which follows from the number of accelerators.
+std::string shape_of(const Layout& l) {
+  std::string words = describe(l);
+  const std::string dp = fmt::format("dp{}", l.dp);
+  std::istringstream in(words);
+  words.clear();
+  for (std::string word; in >> word;)
+    if (word != dp) words += (words.empty() ? "" : " ") + word;
+  return words.empty() ? "zero0" : words;
+}
+
 std::string does_not_fit(const StageMemory<Plain>& m, Bytes capacity) {
   return fmt::format("does not fit: {} of {} per GPU, most of it {}", format_gib(m.device), format_gib(capacity), dominant_term(m));
 }
@@ -102,9 +118,7 @@ void add_figures(Json& row, const RunRequest& request, const Run& run, const Ste
   for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = step.terms[t].si();
   row["reason"] = reason(step);
   row["words"] = describe(run.layout);
-  Layout shape = run.layout;
-  shape.dp = 1;
-  row["shape"] = describe(shape);
+  row["shape"] = shape_of(run.layout);
   row["run"] = run_record_json(request, run);
 }
 
@@ -123,7 +137,7 @@ void add_fixed(Json& row, const PointJob& at, const Job& job) {
 void add_best(Json& row, const PointJob& at, const Job& job, double margin, const Executor& executor) {
   const Problem problem{.job = job, .space = at.space, .keep = finalists(1), .margin = margin};
   Outcome outcome = search(problem, executor);
-  (void)time_finalists(problem, 1, outcome);
+  (void)time_finalists(problem, 1, outcome, executor);
   row["searched"] = outcome.searched;
   row["feasible"] = outcome.feasible;
   if (!outcome.best.empty()) {
@@ -189,10 +203,14 @@ const std::vector<SweepOption>& sweep_options() {
       {"zero", Of::layout, AxisKind::degree, "ZeRO stage 0-3 (3 = FSDP)"},
       {"zero-group", Of::layout, AxisKind::degree, "Ranks a state is sharded over (HSDP)"},
       {"offload-layers", Of::layout, AxisKind::degree, "Layers of a stage whose activations wait in host memory"},
+      {"recompute-layers", Of::layout, AxisKind::degree, "Layers of each chunk that --recompute full is about"},
       {"micro-batch", Of::layout, AxisKind::degree, "Sequences per micro-batch; alone it limits the search, it fixes no layout"},
       {"sp", Of::layout, AxisKind::words, "Sequence parallelism: on, off"},
       {"schedule", Of::layout, AxisKind::words, "Pipeline schedule"},
       {"recompute", Of::layout, AxisKind::words, "none, selective, full"},
+      {"cp-exchange", Of::layout, AxisKind::words, "ring, all-gather, all-to-all"},
+      {"split", Of::layout, AxisKind::words, "Layers over stages: even, by-cost, balanced"},
+      {"order", Of::layout, AxisKind::words, "Rank order: tp-cp-dp-pp, tp-cp-pp-dp"},
       {"precision", Of::job, AxisKind::words, "bf16, fp8, mxfp8, nvfp4 ..."},
       {"hw", Of::job, AxisKind::words, "Hardware: catalog names or files"},
       {"framework", Of::job, AxisKind::words, "Framework profiles"},
@@ -257,6 +275,7 @@ nlohmann::ordered_json evaluate_point(const Study& study, std::size_t point, con
     row["gpus"] = at.run.job.gpus;
     row["seq_len"] = at.run.job.sequence;
     row["global_batch"] = at.run.job.batch;
+    for (const Scaling& s : at.scaled) row["scaled"][s.path] = s.factor;
     if (study.fixed) add_fixed(row, at, scaled.job());
     else add_best(row, at, scaled.job(), study.margin, executor);
   });

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 using Of = SweepAxis::Of;
 
 constexpr std::size_t most_curves = 12;
+constexpr double tie = 0.005;  // closer than this no curve leads
 
 bool ok(const Json& row) { return row.at("status") == "ok"; }
 std::string text(const Json& row, const char* key) { return row.contains(key) ? row.at(key).get<std::string>() : std::string(); }
@@ -74,7 +75,7 @@ Json change_between(const SweepResult& r, std::size_t before, std::size_t after,
   if (!curve.empty()) change["curve"] = curve;
   // The old shape at the new point says what the change is for.
   const Json old = evaluate_layout(r.study, after, text(a, "shape"));
-  if (!ok(old)) {
+  if (!ok(old)) {  // of a broken rule, only which and why
     change["before_there"] = {{"status", old.at("status")}, {"why", old.at("why")}};
     return change;
   }
@@ -100,7 +101,8 @@ void find_changes(SweepResult& r) {
   const auto curves = curves_of(r.study);
   if (curves.empty()) return;
   const SweepAxis& x = r.study.axes[r.study.swept().front()];
-  if (!r.study.fixed && !x.numbers.empty())
+  // Along an axis that limits the search, layouts change because they must.
+  if (!r.study.fixed && !x.numbers.empty() && x.of != Of::space)
     for (const CurvePoints& c : curves) {
       std::optional<std::size_t> last;
       for (const std::size_t p : c.points) {
@@ -116,7 +118,7 @@ void find_changes(SweepResult& r) {
     for (const std::size_t p : c.points) t.push_back(ok(r.rows[p]) ? std::optional(r.rows[p].at("step_time_s").get<double>()) : std::nullopt);
     times.push_back(std::move(t));
   }
-  for (const Crossing& c : crossings(x.numbers, times, !x.numbers.empty() && x.numbers.front() > 0)) {
+  for (const Crossing& c : crossings(x.numbers, times, !x.numbers.empty() && x.numbers.front() > 0, tie)) {
     Json crossover{{"axis", x.name},
                    {"from", curves[c.from].name},
                    {"to", curves[c.to].name},
@@ -212,7 +214,7 @@ Table crossovers_table(const SweepResult& r) {
   for (const Json& c : r.crossovers)
     t.rows.push_back({number(c.at("between")[0]) + " and " + number(c.at("between")[1]), c.contains("about") ? fmt::format("{:.4g}", c.at("about").get<double>()) : "-",
                       text(c, "from"), text(c, "to"), share(c, "ahead_before"), share(c, "ahead_after"), c.contains("mostly") ? text(c, "mostly") : text(c, "why")});
-  t.notes.push_back("\"about\" is where straight lines between the points, in logarithms, meet.");
+  t.notes.push_back(fmt::format("\"about\" is where straight lines between the points, in logarithms, meet; a curve leads until another is {:g} % faster.", 100 * tie));
   return t;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/pipeline_trace.hpp"
@@ -26,6 +27,8 @@ struct Options {
   std::size_t worst = 10;
   double tolerance = 0;
   unsigned threads = 0;
+  bool choices = false;
+  std::int64_t min_gpus = 1;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -72,6 +75,7 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
+  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
   const std::vector<Replay> rows = replay_all(sources, o.threads);
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
@@ -112,6 +116,8 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--tolerance", o->tolerance, "Exit with 1 when the median |error| of the step time is above this, in per cent")
       ->type_name("PCT")
       ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--choices", o->choices, "Instead: each run's layout in the list of all layouts, and what our best would gain");
+  command->add_option("--min-gpus", o->min_gpus, "With --choices: runs of at least so many accelerators")->type_name("N")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   command->add_option("--threads", o->threads, "Threads (default: one per core)")->check(CLI::Range(1U, 4096U));
   const auto before = command->get_options().size();
   add_job_options(*command, o->job);
@@ -123,6 +129,7 @@ void add_validate(CLI::App& app, Session& session) {
                   "Examples:\n"
                   "  napkin validate --worst 3\n"
                   "  napkin validate examples/runs/measured.jsonl --format json --tolerance 25\n"
+                  "  napkin validate examples/runs/measured.jsonl --choices\n"
                   "  napkin validate --log examples/logs/torchtitan.log --hw h100 --gpus 8");
   command->callback([o, &session] { run(*o, session); });
 }

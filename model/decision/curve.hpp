@@ -21,7 +21,8 @@ struct Crossing {
 };
 
 // `x` strictly increasing, or empty for an axis without numbers (no crossing has an x then). `logarithmic`: lines are straight
-// in log x and log y, which needs positive values.
-[[nodiscard]] std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves, bool logarithmic);
+// in log x and log y, which needs positive values. A curve leads until another is lower by more than the share `tie`, or it
+// has no value.
+[[nodiscard]] std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves, bool logarithmic, double tie = 0);
 
 }  // namespace napkin

@@ -68,7 +68,7 @@ std::optional<RankedLayout> best_layout(const Problem& problem, const Executor& 
   Problem p = problem;
   p.keep = finalists(1);
   Outcome outcome = search(p, executor);
-  (void)time_finalists(p, 1, outcome);
+  (void)time_finalists(p, 1, outcome, executor);
   if (outcome.best.empty()) return {};
   return outcome.best.front();
 }

@@ -97,7 +97,7 @@ void apply_saved(const Field& f, SavedTensors& s) {
 }
 
 void apply_rules(const Field& f, Profile& p) {
-  f.only({"vocab_multiple", "vocab_parallel", "loss_parallel", "split", "max_zero", "default_zero", "zero_with_pipeline", "uneven_split", "kv_replication", "sequence_parallel", "source", "kind"});
+  f.only({"vocab_multiple", "vocab_parallel", "loss_parallel", "split", "max_zero", "default_zero", "zero_with_pipeline", "micro_batches_in_rounds", "uneven_split", "kv_replication", "sequence_parallel", "source", "kind"});
   if (const auto v = f.find("vocab_multiple")) p.vocab_multiple = v->integer(1, 1 << 20);
   take(f, "vocab_parallel", p.vocab_parallel);
   take(f, "loss_parallel", p.loss_parallel);
@@ -111,6 +111,7 @@ void apply_rules(const Field& f, Profile& p) {
   if (const auto v = f.find("max_zero")) p.max_zero = static_cast<int>(v->integer(0, 3));
   if (const auto v = f.find("default_zero")) p.default_zero = static_cast<int>(v->integer(0, 3));
   take(f, "zero_with_pipeline", p.zero_with_pipeline);
+  take(f, "micro_batches_in_rounds", p.micro_batches_in_rounds);
   take(f, "uneven_split", p.uneven_split);
   take(f, "kv_replication", p.kv_replication);
   take(f, "sequence_parallel", p.sequence_parallel);

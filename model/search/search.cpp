@@ -11,18 +11,32 @@ namespace {
 // nothing that changes, so threads need no lock.
 constexpr std::size_t block_axes = 2;  // tp, cp
 
-// The rules that are decidable once an axis is known, by axis.
+// The axes that a search walks: those left alone have one value, what the framework does.
+std::vector<std::size_t> axes_walked(const Space& space) {
+  std::vector<std::size_t> walked;
+  for (std::size_t a = 0; a < axis_count; ++a) {
+    const auto axis = static_cast<LayoutAxis>(a);
+    const bool optional = std::ranges::find(optional_axes, axis) != optional_axes.end();
+    if (!optional || axis == LayoutAxis::schedule || space.open(axis)) walked.push_back(a);
+  }
+  return walked;
+}
+
+// The rules that are decidable once an axis is known, by axis; what a rule needs of one that is not walked is known before.
 using RulesByAxis = std::array<std::vector<std::size_t>, axis_count>;
-RulesByAxis rules_by_axis() {
+RulesByAxis rules_by_axis(const std::vector<std::size_t>& walked) {
   RulesByAxis by;
-  for (std::size_t r = 0; r < rules().size(); ++r) by[static_cast<std::size_t>(rules()[r].needs)].push_back(r);
+  for (std::size_t r = 0; r < rules().size(); ++r)
+    by[*(std::ranges::upper_bound(walked, static_cast<std::size_t>(rules()[r].needs)) - 1)].push_back(r);
   return by;
 }
 
 // What the blocks of a search have in common.
 struct Common {
   const Problem& problem;
+  std::vector<std::size_t> walked;     // axes, in their order
   RulesByAxis rules;
+  std::array<bool, axis_count> fixed;  // values depend on tp and cp alone
   SplitTable splits;
   Bytes capacity;  // less the margin
 };
@@ -79,22 +93,23 @@ class BlockSearch {
   }
 
  private:
-  // Assigns the axes from `axis` on, one after the other.
-  void descend(Layout l, std::size_t axis) {
-    if (axis == axis_count) return evaluate(l);
+  // Assigns the axes that are walked from the `step`th on, one after the other.
+  void descend(Layout l, std::size_t step) {
+    if (step == common_.walked.size()) return evaluate(l);
+    const std::size_t axis = common_.walked[step];
     const auto a = static_cast<LayoutAxis>(axis);
     auto& values = values_[axis];
-    // From sp on an axis' values depend on nothing that varies within a block.
-    if (a <= LayoutAxis::vpp || values.empty()) values = axis_values(p_.job, p_.space, a, l);
+    if (!common_.fixed[axis] || values.empty()) values = axis_values(p_.job, p_.space, a, l);
     for (std::size_t i = 0; i < values.size(); ++i) {
       set_axis(l, a, values[i]);
       if (a == LayoutAxis::pp) {
         l.dp = p_.job.gpus / (static_cast<std::int64_t>(l.tp) * l.cp * l.pp);
         if (!p_.space.dp.allows(l.dp)) continue;
       }
+      if (a < LayoutAxis::sp) below_.fill(-1);
       if (!keep(l, axis)) continue;
       enter(axis, values[i]);
-      descend(l, axis + 1);
+      descend(l, step + 1);
     }
   }
   // Whether the rules that became decidable with `axis` keep the layout; otherwise everything below it is dropped.
@@ -107,7 +122,9 @@ class BlockSearch {
     return true;
   }
   std::int64_t below(const Layout& l, std::size_t next) {
-    if (next <= static_cast<std::size_t>(LayoutAxis::vpp)) return count_layouts(p_.job, p_.space, l, next);
+    if (next <= static_cast<std::size_t>(LayoutAxis::sp)) return count_layouts(p_.job, p_.space, l, next);
+    // Recomputed layers and sharding groups vary with the axis just before theirs.
+    if (!common_.fixed[next] && next + 1 < axis_count) return count_layouts(p_.job, p_.space, l, next);
     auto& n = below_[next];
     if (n < 0) n = count_layouts(p_.job, p_.space, l, next);
     return n;
@@ -132,7 +149,7 @@ class BlockSearch {
     }
     ++r_.feasible;
     if (best_.wants(c)) best_.add(c);
-    for (std::size_t a = 0; a < axis_count; ++a) {
+    for (const std::size_t a : common_.walked) {
       RankedLayout& of_value = r_.best_by_axis[a][slot_[a]].second;
       if (better(c, of_value)) of_value = c;
     }
@@ -181,12 +198,16 @@ void make_splits(Common& c) {
     const auto& of_axis = c.rules[static_cast<std::size_t>(axis)];
     return std::all_of(of_axis.begin(), of_axis.end(), [&](std::size_t r) { return rules()[r].keeps(p.job, l); });
   };
+  const auto each = [&](LayoutAxis axis, auto&& body) {
+    for (const std::int64_t v : axis_values(p.job, p.space, axis, l)) {
+      set_axis(l, axis, v);
+      if (kept(axis)) body();
+    }
+  };
+  const auto add = [&] { c.splits.get(split_rule(p.job, l), l.schedule, l.pp, l.vpp); };
   for (const std::int64_t pp : axis_values(p.job, p.space, LayoutAxis::pp, l)) {
     set_axis(l, LayoutAxis::pp, pp);
-    for (const std::int64_t vpp : axis_values(p.job, p.space, LayoutAxis::vpp, l)) {
-      set_axis(l, LayoutAxis::vpp, vpp);
-      if (kept(LayoutAxis::vpp)) c.splits.get(l.schedule, l.pp, l.vpp);
-    }
+    each(LayoutAxis::schedule, [&] { each(LayoutAxis::vpp, [&] { each(LayoutAxis::split, add); }); });
   }
 }
 
@@ -204,9 +225,13 @@ void run_in_order(std::size_t n, const std::function<void(std::size_t)>& body) {
 Outcome search(const Problem& problem, const Executor& executor) {
   const Job& job = problem.job;
   Common common{.problem = problem,
-                .rules = rules_by_axis(),
-                .splits = SplitTable(*job.model, job.profile->split, job.sequence),
+                .walked = axes_walked(problem.space),
+                .rules = {},
+                .fixed = {},
+                .splits = SplitTable(*job.model, job.sequence),
                 .capacity = (1 - problem.margin) * job.hardware->accelerator.capacity.value};
+  common.rules = rules_by_axis(common.walked);
+  for (std::size_t a = 0; a < axis_count; ++a) common.fixed[a] = fixed_by_cut(problem.space, static_cast<LayoutAxis>(a));
   Outcome o;
   o.dropped.assign(rules().size(), 0);
   std::vector<Layout> blocks;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "model/step/memo.hpp"
+#include "model/step/layer_book.hpp"
 
 namespace napkin {
 
@@ -15,12 +15,16 @@ std::uint64_t bits(std::int64_t v) { return static_cast<std::uint64_t>(v); }
 std::array<std::uint64_t, 2> cut_of(const Layout& l) {
   return {bits(l.tp) << 32 | bits(l.cp), bits(l.ep) << 32 | bits(l.etp)};
 }
-std::array<std::uint64_t, 1> words_of(const LayerKey& k) {
-  return {bits(k.micro_batch) << 16 | static_cast<std::uint64_t>(k.modules) << 8 | static_cast<std::uint64_t>(k.recompute) << 2 |
-          (k.interleaved ? 2U : 0U) | (k.sp ? 1U : 0U)};
+std::array<std::uint64_t, 2> layers_of(const LayerKey& key, const Layout& l) {
+  return {word_of(key)[0], bits(l.recomputed_layers) << 32 | bits(l.recomputed_layers > 0 ? l.vpp : 0)};
 }
-std::array<std::uint64_t, 2> sharding_of(const Layout& l) { return {bits(l.dp) << 2 | bits(l.zero), bits(l.zero_group)}; }
-std::array<std::uint64_t, 2> message_of(const Layout& l) { return {bits(l.dp) << 1 | (l.sp ? 1U : 0U), bits(l.micro_batch)}; }
+std::array<std::uint64_t, 3> sharding_of(const Layout& l) {
+  return {bits(l.dp) << 4 | (l.optimizer_offload ? 8U : 0U) | (l.order == RankOrder::replicas_inside ? 0U : 4U) | bits(l.zero),
+          bits(l.zero_group), l.order == RankOrder::replicas_inside ? 0U : bits(l.pp)};
+}
+std::array<std::uint64_t, 2> message_of(const Layout& l) {
+  return {bits(l.dp) << 2 | (l.order == RankOrder::replicas_inside ? 0U : 2U) | (l.sp ? 1U : 0U), bits(l.micro_batch)};
+}
 
 // A value for each content of the splits, made when needed.
 template <class Value>
@@ -35,9 +39,11 @@ struct ByContent {
   }
 };
 
+// Layers of one key, of which some may keep everything instead, and the stages made of them.
 template <class K>
 struct PricedLayers {
-  LayerCosts<K> costs;
+  const LayerCosts<K>* costs;
+  const LayerCosts<K>* kept;
   ByContent<StageCost<K>> stages{};
 };
 
@@ -46,22 +52,23 @@ struct PricedLayers {
 template <class K>
 struct Evaluator<K>::Caches {
   Caches(const Job& j, Scope<K> s, const SplitTable* shared)
-      : job(j), scope(s), known(shared), own(*j.model, j.profile->split, j.sequence), prices(s, j) {}
+      : job(j), scope(s), known(shared), own(*j.model, j.sequence), prices(s, j), book(s, j, prices, shared != nullptr) {}
 
   const Job& job;
   Scope<K> scope;
   const SplitTable* known;  // splits made before, by others; null = none
   SplitTable own;
   Prices<K> prices;
-  Memo<1, PricedLayers<K>> layers{};
-  Memo<2, ByContent<DataParallelCost<K>>> data_parallel{};
+  LayerBook<K> book;
+  Memo<2, PricedLayers<K>> layers{};
+  Memo<3, ByContent<DataParallelCost<K>>> data_parallel{};
   Memo<2, SecondsT<K>> messages{};
   std::deque<StageCost<K>> stage_costs{};
   std::deque<DataParallelCost<K>> data_parallel_costs{};
 
   // The layout evaluated last, and what of it may serve the next one.
   std::array<std::uint64_t, 2> cut{};
-  std::array<std::uint64_t, 1> layer_words{};
+  std::array<std::uint64_t, 2> layer_words{};
   PricedLayers<K>* priced = nullptr;
   const SplitTable* table = nullptr;
   const RankSplit* split = nullptr;
@@ -77,34 +84,54 @@ struct Evaluator<K>::Caches {
     const auto now = cut_of(l);
     if (now == cut) return;
     cut = now;
+    messages.clear();
+    drop_stages();
+  }
+  void drop_stages() {
     priced = nullptr;
     layers.clear();
     data_parallel.clear();
-    messages.clear();
     stage_costs.clear();
     data_parallel_costs.clear();
   }
   void find_split(const Layout& l) {
-    if (split != nullptr && l.pp == layout.pp && l.vpp == layout.vpp && l.schedule == layout.schedule) return;
-    table = known;
-    split = known == nullptr ? nullptr : known->find(l.schedule, l.pp, l.vpp);
+    if (split != nullptr && l.pp == layout.pp && l.vpp == layout.vpp && l.schedule == layout.schedule && l.split == layout.split)
+      return;
+    split = nullptr;
+    const SplitRule rule = split_rule(job, l);
+    if (known != nullptr) {
+      table = known;
+      split = known->find(rule, l.schedule, l.pp, l.vpp);
+    }
     if (split == nullptr) {
+      // Contents are numbered by their table: what was made of another one's is dropped.
+      if (table != &own) drop_stages();
       table = &own;
-      split = &own.get(l.schedule, l.pp, l.vpp);
+      split = &own.get(rule, l.schedule, l.pp, l.vpp);
     }
     priced = nullptr;
     micro_batches = 0;
   }
   void price_stages(const Layout& l) {
-    const LayerKey key = napkin::layer_key(job, l);
-    const auto words = words_of(key);
+    const LayerKey key = layer_key(job, l);
+    const auto words = layers_of(key, l);
     if (priced != nullptr && words == layer_words) return;
     layer_words = words;
-    priced = &layers.at(words, [&] { return PricedLayers<K>{layer_costs(scope, job, key, prices)}; });
+    priced = &layers.at(words, [&] {
+      PricedLayers<K> p{.costs = &book.get(key), .kept = nullptr};
+      if (l.recomputed_layers > 0) {
+        LayerKey none = key;
+        none.recompute = Recompute::none;
+        p.kept = &book.get(none);
+      }
+      return p;
+    });
     contents.resize(split->contents.size());
     for (std::size_t i = 0; i < contents.size(); ++i)
       contents[i] = priced->stages.get(split->contents[i], stage_costs, [&] {
-        return stage_cost(scope, job, priced->costs, table->content(split->contents[i]));
+        const StageContent& content = table->content(split->contents[i]);
+        if (priced->kept == nullptr) return stage_cost(scope, job, *priced->costs, content);
+        return stage_cost(scope, job, *priced->costs, *priced->kept, recomputed_share(l, content, l.vpp), content);
       });
   }
   void shard(const Layout& l) {

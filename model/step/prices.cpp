@@ -11,7 +11,7 @@ std::uint64_t word(Quantity<D, K> v) { return word(v.si()); }
 
 // The kept time, or what `make` computes.
 template <class K, std::size_t N, class Make>
-SecondsT<K> kept(Memo<N, Seconds>& memo, const std::array<std::uint64_t, N>& key, Make make) {
+SecondsT<K> kept(Memo<N, Seconds, std::vector>& memo, const std::array<std::uint64_t, N>& key, Make make) {
   if constexpr (std::is_same_v<K, Plain>) {
     return memo.get(key, make);
   } else {
@@ -42,7 +42,8 @@ SecondsT<K> Prices<K>::attention(std::string_view kernel, const AttentionShape<K
 template <class K>
 SecondsT<K> Prices<K>::collective(Operation operation, BytesT<K> bytes, const Group& group) {
   const auto who = static_cast<std::uint64_t>(group.size) * 8 + static_cast<std::uint64_t>(operation);
-  return kept<K>(collectives_, {word(bytes), static_cast<std::uint64_t>(group.stride), who},
+  const auto blocks = static_cast<std::uint64_t>(group.block) << 40 | static_cast<std::uint64_t>(group.jump);
+  return kept<K>(collectives_, {word(bytes), static_cast<std::uint64_t>(group.stride), who, blocks},
                  [&] { return collective_cost(scope_, job_.hardware->network, operation, bytes, group).time; });
 }
 

@@ -4,17 +4,17 @@
 
 namespace napkin {
 
-const RankSplit* SplitTable::find(Schedule schedule, int pp, int vpp) const {
-  const auto found = splits_.find({schedule, pp, vpp});
+const RankSplit* SplitTable::find(SplitRule rule, Schedule schedule, int pp, int vpp) const {
+  const auto found = splits_.find({rule, schedule, pp, vpp});
   return found == splits_.end() ? nullptr : &found->second;
 }
 
-const RankSplit& SplitTable::get(Schedule schedule, int pp, int vpp) {
-  if (const RankSplit* known = find(schedule, pp, vpp)) return *known;
+const RankSplit& SplitTable::get(SplitRule rule, Schedule schedule, int pp, int vpp) {
+  if (const RankSplit* known = find(rule, schedule, pp, vpp)) return *known;
   const Placement place = placement_of(schedule, pp, vpp);
-  auto stages = by_stages_.find(place.depth);
+  auto stages = by_stages_.find({rule, place.depth});
   if (stages == by_stages_.end())
-    stages = by_stages_.emplace(place.depth, stage_contents(*model_, place.depth, rule_, sequence_)).first;
+    stages = by_stages_.emplace(std::pair(rule, place.depth), stage_contents(*model_, place.depth, rule, sequence_)).first;
   RankSplit split;
   for (const StageContent& rank : rank_contents(place, stages->second)) {
     const int index = number(rank);
@@ -24,7 +24,7 @@ const RankSplit& SplitTable::get(Schedule schedule, int pp, int vpp) {
                           .first_rank = rank.first_rank,
                           .ranks = rank.ranks});
   }
-  return splits_.emplace(std::tuple(schedule, pp, vpp), std::move(split)).first->second;
+  return splits_.emplace(std::tuple(rule, schedule, pp, vpp), std::move(split)).first->second;
 }
 
 int SplitTable::number(const StageContent& content) {

@@ -22,22 +22,21 @@ struct RankSplit {
 // What a stage costs depends on its content alone; the same contents come back in many splits, and are numbered.
 class SplitTable {
  public:
-  SplitTable(const Architecture& a, SplitRule rule, std::int64_t sequence) : model_(&a), rule_(rule), sequence_(sequence) {}
+  SplitTable(const Architecture& a, std::int64_t sequence) : model_(&a), sequence_(sequence) {}
 
   // split_layers() of the model; made when first asked for.
-  const RankSplit& get(Schedule schedule, int pp, int vpp);
+  const RankSplit& get(SplitRule rule, Schedule schedule, int pp, int vpp);
   // The same, null when it has not been made.
-  [[nodiscard]] const RankSplit* find(Schedule schedule, int pp, int vpp) const;
+  [[nodiscard]] const RankSplit* find(SplitRule rule, Schedule schedule, int pp, int vpp) const;
   [[nodiscard]] const StageContent& content(int index) const { return contents_[static_cast<std::size_t>(index)]; }
   [[nodiscard]] std::size_t content_count() const { return contents_.size(); }
 
  private:
   int number(const StageContent& content);
   const Architecture* model_;
-  SplitRule rule_;
   std::int64_t sequence_;
-  std::map<std::tuple<Schedule, int, int>, RankSplit> splits_;
-  std::map<int, std::vector<StageContent>> by_stages_;
+  std::map<std::tuple<SplitRule, Schedule, int, int>, RankSplit> splits_;
+  std::map<std::pair<SplitRule, int>, std::vector<StageContent>> by_stages_;
   std::vector<StageContent> contents_;
 };
 

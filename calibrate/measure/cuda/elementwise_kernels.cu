@@ -48,8 +48,11 @@ __device__ float reduce(float v, Op op, float identity) {
 }
 
 // One block a row; the row stays in registers, `each` vectors a thread, all loaded before the first is used: a thread that
-// waits for one load at a time would walk through its row.
-constexpr int most_each = 4;
+// waits for one load at a time would walk through its row. Blocks are small, at most 256 threads up to 16,384 values, so
+// that several share a unit whatever the width.
+constexpr int narrow_each = 4, wide_each = 8, narrow_vectors = 1024;
+
+__device__ void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 template <int each>
 __device__ void load_row(Eight (&mine)[each], const Eight* row, int vectors) {
@@ -61,11 +64,11 @@ __device__ void load_row(Eight (&mine)[each], const Eight* row, int vectors) {
 template <int each>
 __global__ void rms_norm_rows(const Eight* x, const Eight* weight, Eight* y, int vectors, float inverse_h) {
   Eight* out = y + std::size_t(blockIdx.x) * vectors;
-  Eight mine[each], w[each];
+  Eight mine[each];
   load_row(mine, x + std::size_t(blockIdx.x) * vectors, vectors);
 #pragma unroll
   for (int i = 0; i < each; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) w[i] = weight[at];
+    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) prefetch(weight + at);
   float sum = 0, f[lanes], g[lanes];
 #pragma unroll
   for (int i = 0; i < each; ++i)
@@ -79,7 +82,7 @@ __global__ void rms_norm_rows(const Eight* x, const Eight* weight, Eight* y, int
   for (int i = 0; i < each; ++i)
     if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
       unpack(mine[i], f);
-      unpack(w[i], g);
+      unpack(weight[at], g);
 #pragma unroll
       for (int l = 0; l < lanes; ++l) f[l] *= scale * g[l];
       out[at] = pack(f);
@@ -192,18 +195,15 @@ unsigned blocks(std::size_t n) { return static_cast<unsigned>((n + flat_threads 
 const Eight* in(const void* p) { return static_cast<const Eight*>(p); }
 Eight* out(void* p) { return static_cast<Eight*>(p); }
 // Vectors of a row that a thread holds, and threads of the block then, a multiple of a warp.
-int row_each(int vectors) { return vectors <= 256 ? 1 : vectors <= 512 ? 2 : most_each; }
+int row_each(int vectors) { return vectors <= narrow_vectors ? narrow_each : wide_each; }
 int row_threads(int vectors) {
   const int wanted = (vectors + row_each(vectors) - 1) / row_each(vectors);
   return (wanted + warp - 1) / warp * warp;
 }
 template <class F>
 void with_each(int vectors, F f) {
-  switch (row_each(vectors)) {
-    case 1: return f(std::integral_constant<int, 1>{});
-    case 2: return f(std::integral_constant<int, 2>{});
-    default: return f(std::integral_constant<int, most_each>{});
-  }
+  if (row_each(vectors) == narrow_each) return f(std::integral_constant<int, narrow_each>{});
+  return f(std::integral_constant<int, wide_each>{});
 }
 
 }  // namespace
