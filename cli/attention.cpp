@@ -38,7 +38,13 @@ void compute(const Given& g, Answer& a) {
   const auto group = g.typed("--group") ? g.number("--group", "G")
                      : g.has_shape_of("--heads") ? let("G", g.shape("--heads", "N") / g.shape("--kv-heads", "K"))
                                                  : ScalarT<T>(1);
-  if (g.typed("--cp")) return parallel(g, a, keys, causal, group);
+  if (g.typed("--cp")) {
+    parallel(g, a, keys, causal, group);
+    a.conventions.push_back("4·T·S·N·H FLOPs forward without a mask, half of them causal and balanced; dense peak times --efficiency; one direction of a link");
+    a.neglected.push_back("latency of a hop, skew between ranks, kernels too short for their blocks");
+    a.follow_up = "which of ring and Ulysses when there are fewer key-value heads than ranks?";
+    return;
+  }
   const auto peak = g.peak();
   const auto bandwidth = g.memory_bandwidth();
   const auto at = ridge(peak, bandwidth);

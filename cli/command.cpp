@@ -8,40 +8,58 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "cli/html_page.hpp"
 #include "model/input_error.hpp"
 
 namespace napkin::cli {
 
 namespace {
+Capture* capture = nullptr;
+std::optional<std::string> page;  // of --format html, until flush_output()
+
 [[noreturn]] void output_failed() {
   const int error = errno;
   if (error == EPIPE) throw ClosedPipe{};
   throw InputError(fmt::format("cannot write the answer to standard output: {}", std::strerror(error)));
 }
+void write(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed();
+}
 }  // namespace
+
+namespace {
+bool all_options = false;
+}
+void show_all_options() { all_options = true; }
+void under(CLI::Option* option, const char* heading) {
+  option->group(*heading == '\0' && all_options ? "More options" : heading);
+}
 
 void add_format(CLI::App& command, OutputFormat& format) {
   static const std::map<std::string, OutputFormat> formats{{"table", OutputFormat::table},
                                                            {"md", OutputFormat::md},
                                                            {"csv", OutputFormat::csv},
-                                                           {"json", OutputFormat::json}};
+                                                           {"json", OutputFormat::json},
+                                                           {"html", OutputFormat::html}};
   command
       .add_option_function<std::string>(
-          "--format", [&format](const std::string& word) { format = formats.at(word); },
-          "How to print the answer: table (default), md, csv or json")
+          "--format", [&format](const std::string& word) {
+            format = formats.at(word);
+            if (format == OutputFormat::html && capture == nullptr) page.emplace();
+          },
+          "How to print the answer: table (default), md, csv, json or html")
       ->check(CLI::Validator(
           [](std::string& word) {
             return formats.contains(word) ? std::string()
-                                          : fmt::format("\"{}\" is not a format; write table, md, csv or json", word);
+                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json or html", word);
           },
           "", "format"))
       ->type_name("FORMAT");
 }
 
-namespace {
-Capture* capture = nullptr;
-}
 Capture::Capture() { capture = this; }
 Capture::~Capture() { capture = nullptr; }
 
@@ -52,10 +70,12 @@ void print(const std::string& text) {
     capture->out += text;
     return;
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) output_failed();
+  if (page) *page += text;
+  else write(text);
 }
 
 void flush_output() {
+  if (page) write(html_page(*std::exchange(page, std::nullopt)));
   if (std::fflush(stdout) != 0) output_failed();
 }
 

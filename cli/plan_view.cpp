@@ -7,6 +7,7 @@
 
 #include "cli/prediction_view.hpp"
 #include "cli/cells.hpp"
+#include "cli/space_flags.hpp"
 #include "model/step/prediction.hpp"
 #include "model/text.hpp"
 
@@ -35,12 +36,6 @@ std::string largest_loss(const StepCost<Plain>& a, const StepCost<Plain>& b) {
   for (std::size_t i = 1; i < term_count; ++i)
     if (b.terms[i] - a.terms[i] > b.terms[most] - a.terms[most]) most = i;
   return fmt::format("{} +{}", term_names[most], format(b.terms[most] - a.terms[most]));
-}
-
-std::string axis_value(LayoutAxis axis, std::int64_t v) {
-  if (axis == LayoutAxis::recompute) return std::string(to_string(static_cast<Recompute>(v)));
-  if (axis == LayoutAxis::sp) return v != 0 ? "on" : "off";
-  return std::to_string(v);
 }
 
 }  // namespace
@@ -81,6 +76,11 @@ Table alternatives_table(const Run& base, const Outcome& o) {
   for (std::size_t a = 0; a < axis_count; ++a) {
     const auto axis = static_cast<LayoutAxis>(a);
     if (axis == LayoutAxis::micro_batch || axis == LayoutAxis::etp) continue;
+    // Between 1F1B and its interleaved form vpp decides.
+    if (axis == LayoutAxis::schedule && std::ranges::all_of(o.best_by_axis[a], [](const auto& e) {
+          return e.second.layout.schedule == Schedule::one_f_one_b || e.second.layout.schedule == Schedule::interleaved;
+        }))
+      continue;
     const std::int64_t mine = get_axis(winner.layout, axis);
     const std::pair<const std::int64_t, RankedLayout>* next = nullptr;
     for (const auto& entry : o.best_by_axis[a])

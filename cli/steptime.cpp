@@ -16,6 +16,9 @@ void compute(const Given& g, Answer& a) {
       return;
     }
   }
+  a.conventions.push_back("6 FLOPs a parameter and token (8 recomputing); bubble (p-1)/(v·m) over ideal; rings at full bandwidth, one direction; dense peak");
+  a.neglected.push_back("attention FLOPs, optimizer, pipeline sends, latency, partial overlap: napkin predict has them");
+  a.follow_up = "halve the batch: what breaks first?";
   StepShape shape{.tp = g.value("--tp"), .pp = g.value("--pp"), .dp = g.value("--dp"), .chunks = g.value("--chunks"),
                   .zero3 = g.typed("--zero3"), .recompute = g.typed("--recompute")};
   for (const double way : {shape.tp, shape.pp, shape.dp, shape.chunks})
@@ -56,9 +59,6 @@ void compute(const Given& g, Answer& a) {
   a.add("hidden_step_time_s", "step, TP and DP hidden", e.hidden);
   a.add("hidden_mfu", "MFU, TP and DP hidden", let("MFU_hidden", ideal / e.hidden), Show::percent);
   a.add("tokens_per_s", "tokens/s, nothing hidden", let("tokens_per_s", batch * sequence / e.exposed));
-  a.conventions.push_back("6 FLOPs a parameter and token (8 recomputing); bubble (p-1)/(v·m) over ideal; rings at full bandwidth, one direction; dense peak");
-  a.neglected.push_back("attention FLOPs, optimizer, pipeline sends, latency, partial overlap: napkin predict has them");
-  a.follow_up = "halve the batch: what breaks first?";
 }
 
 }  // namespace

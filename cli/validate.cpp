@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/pipeline_trace.hpp"
@@ -29,6 +30,8 @@ struct Options {
   std::size_t worst = 10;
   double tolerance = 0;
   unsigned threads = 0;
+  bool choices = false;
+  std::int64_t min_gpus = 1;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -75,6 +78,7 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
+  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
   if (o.constants || !o.leave_out.empty()) {
     print(o.constants ? constants_report(sources, threads(o.threads), o.format)
                       : leave_out_report(sources, o.leave_out, threads(o.threads), o.format));
@@ -89,6 +93,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::json: print(validation_json(rows, s).dump(2) + "\n"); break;
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
+    case OutputFormat::html:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));
@@ -138,14 +143,20 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--tolerance", o->tolerance, "Exit with 1 when the median |error| of the step time is above this, in per cent")
       ->type_name("PCT")
       ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--choices", o->choices, "Instead: each run's layout in the list of all layouts, and what our best would gain");
+  command->add_option("--min-gpus", o->min_gpus, "With --choices: runs of at least so many accelerators")->type_name("N")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   command->add_option("--threads", o->threads, "Threads (default: one per core)")->check(CLI::Range(1U, 4096U));
+  const auto before = command->get_options().size();
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  const auto options = command->get_options([](CLI::Option*) { return true; });
+  for (std::size_t i = before; i < options.size(); ++i) seldom(options[i]);
   add_format(*command, o->format);
-  command->footer("The options of a job and a layout say what a log does not.\n\n"
+  command->footer("What a log does not say, options do: --model --gpus --hw --seq --batch --tp ... (--help-all).\n\n"
                   "Examples:\n"
                   "  napkin validate --worst 3\n"
                   "  napkin validate examples/runs/measured.jsonl --format json --tolerance 25\n"
+                  "  napkin validate examples/runs/measured.jsonl --choices\n"
                   "  napkin validate --log examples/logs/torchtitan.log --hw h100 --gpus 8");
   command->callback([o, &session] { run(*o, session); });
 }

@@ -133,6 +133,7 @@ struct MemoryOverheads {
 
 // How layers are dealt to pipeline stages (step/split.hpp).
 enum class SplitRule : std::uint8_t { even, by_cost, balanced };
+inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-cost", "balanced"};
 
 struct Profile {
   std::string name, title;
@@ -165,6 +166,7 @@ struct Profile {
   int max_zero = 3;                     // highest ZeRO stage it has
   int default_zero = 0;                 // what a run of it uses when nothing is said
   bool zero_with_pipeline = true;       // ZeRO 2–3 together with pipeline stages
+  bool micro_batches_in_rounds = false; // the stages divide the micro-batches
   bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP

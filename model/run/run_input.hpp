@@ -37,7 +37,12 @@ struct RunRequest {
   std::optional<std::string> task;   // pretrain, sft, lora or qlora
   std::optional<int> adapter_rank;
   std::uint8_t adapter_targets = 0;  // AdapterTarget bits; 0: not said
-  std::optional<int> offloaded_layers;
+  std::optional<int> recomputed_layers, offloaded_layers;
+  std::optional<bool> optimizer_offload;
+  ExchangeChoice exchange = ExchangeChoice::usual;
+  SplitChoice split = SplitChoice::usual;
+  RankOrder order = RankOrder::replicas_inside;
+  std::uint8_t exposed = 0;          // ExposedBits
   std::optional<bool> grad_accumulation_fp32;
   MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.

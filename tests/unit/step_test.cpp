@@ -210,7 +210,8 @@ TEST_SUITE("step") {
     CHECK(zb.stages.front().logits.si() > 0);
     CHECK(zb.stages.back().logits.si() == 0);
     // All logits of GPipe wait for their backward; one of 1F1B.
-    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}));
+    Prices<Plain> prices(Scope<Plain>(), t.job);
+    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}), prices);
     const double waiting = double((head.saved - head.at_once) / head.saved);
     const auto gpipe = predict(Scope<Plain>(), t.job, {.pp = 4, .schedule = Schedule::gpipe, .dp = 2, .zero = 1}, FlopConvention::full_attention);
     const auto one = predict(Scope<Plain>(), t.job, {.pp = 4, .dp = 2, .zero = 1}, FlopConvention::full_attention);
