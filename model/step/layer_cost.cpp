@@ -409,7 +409,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
 // Prices a list of operators under each kind of recomputation; the keys differ in that alone. Passes are run once, or twice
 // where one kind gathers again and another does not.
 template <class K>
-void price(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
+void price_each(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
            const char* name, Prices<K>& prices, std::span<LayerCost<K>> costs) {
   const bool regathers = std::ranges::any_of(operators, &Operator<K>::regather);
   std::vector<SecondsT<K>> times(operators.size());
@@ -437,12 +437,14 @@ LayerKey kept_whole(LayerKey key) {
 }  // namespace
 
 template <class K>
-LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators, const char* name) {
+LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
+                   const char* name) {
   Prices<K> prices(scope, job);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
+  price_each(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
   return cost;
 }
+
 template <class K>
 LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
   Prices<K> prices(scope, job);
@@ -453,7 +455,7 @@ LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, con
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs) {
-  price(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
+  price_each(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
         prices, costs);
 }
 
@@ -461,7 +463,7 @@ template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
                             padded_vocab(*job.model, *job.profile, key.tp)),
         "embedding", prices, std::span(&cost, 1));
@@ -471,7 +473,7 @@ template <class K>
 LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         head_operators(scope, *job.model, shard_of(job, key), *job.profile,
                        padded_vocab(*job.model, *job.profile, key.tp)),
         "head", prices, std::span(&cost, 1));
@@ -510,10 +512,10 @@ FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& 
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
-  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template FlopsT<K> rerun_flops_per_token(Scope<K>, const Job&, const LayerKey&, FlopConvention);            \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
+  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
   template void layer_cost(Scope<K>, const Job&, std::span<const LayerKey>, const LayerKind&, Prices<K>&,     \
                            std::span<LayerCost<K>>);                                                          \

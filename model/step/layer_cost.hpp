@@ -62,17 +62,17 @@ struct LayerKey {
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
 [[nodiscard]] std::string_view attention_kernel(const Job& job);
 
+// A list of operators, recomputed as the key says; `name` prefixes the derivation.
+template <class K>
+[[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
+                                 const std::vector<Operator<K>>& operators, const char* name);
+
 template <class K>
 [[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);
 // The same under several kinds of recomputation: the keys differ in `recompute` and `modules` alone.
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs);
-
-// A list of operators by itself; `name` prefixes the derivation.
-template <class K>
-[[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
-                                 const char* name);
 
 // FLOPs per token that selective recomputation executes again: of the products and the attention that the key's modules name.
 template <class K>
