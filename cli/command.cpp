@@ -25,15 +25,16 @@ void add_format(CLI::App& command, OutputFormat& format) {
   static const std::map<std::string, OutputFormat> formats{{"table", OutputFormat::table},
                                                            {"md", OutputFormat::md},
                                                            {"csv", OutputFormat::csv},
-                                                           {"json", OutputFormat::json}};
+                                                           {"json", OutputFormat::json},
+                                                           {"latex", OutputFormat::latex}};
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) { format = formats.at(word); },
-          "How to print the answer: table (default), md, csv or json")
+          "How to print the answer: table (default), md, csv, json or latex")
       ->check(CLI::Validator(
           [](std::string& word) {
             return formats.contains(word) ? std::string()
-                                          : fmt::format("\"{}\" is not a format; write table, md, csv or json", word);
+                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json or latex", word);
           },
           "", "format"))
       ->type_name("FORMAT");

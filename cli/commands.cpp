@@ -8,6 +8,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_plan(app, session);
   add_predict(app, session);
   add_compare(app, session);
+  add_emit(app, session);
   add_validate(app, session);
   add_params(app, session);
   add_flops(app, session);

@@ -1,4 +1,4 @@
-// A table of text cells, rendered as a terminal table, Markdown or CSV. JSON is each command's own (nlohmann).
+// A table of text cells, rendered as a terminal table, Markdown, CSV or LaTeX. JSON is each command's own (nlohmann).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace napkin::cli {
 
-enum class OutputFormat : std::uint8_t { table, md, csv, json };
+enum class OutputFormat : std::uint8_t { table, md, csv, json, latex };
 
 struct Table {
   struct Column {
@@ -20,6 +20,11 @@ struct Table {
   std::vector<std::vector<std::string>> rows;  // a short row is filled with empty cells
   std::vector<std::string> notes;             // printed below (table, md)
 };
+
+// A table of the booktabs package, its text escaped; the title is a comment above it, notes are paragraphs below.
+[[nodiscard]] std::string latex_table(const Table& table);
+// Text that is no table, as it stands: for `latex` in a verbatim environment.
+[[nodiscard]] std::string verbatim(const std::string& text, OutputFormat format);
 
 // Ends with a newline. `json` is the caller's business: std::logic_error.
 [[nodiscard]] std::string render(const Table& table, OutputFormat format);
