@@ -6,8 +6,9 @@
 
 #include "calibrate/samples/check.hpp"
 #include "cli/calibrate.hpp"
-#include "cli/cells.hpp"
+#include "cli/comparison_view.hpp"
 #include "hardware/hardware_input.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -22,18 +23,7 @@ struct Options {
 };
 
 Json to_json(const CheckReport& report, const Samples& samples) {
-  Json out{{"schema", 1}, {"rows", samples.rows}, {"groups", Json::array()}};
-  for (const auto& g : report.groups)
-    out["groups"].push_back({{"group", g.group},
-                             {"sizes", g.sizes},
-                             {"n", g.residual.n},
-                             {"median_abs_pct", 100 * g.residual.median},
-                             {"p90_abs_pct", 100 * g.residual.p90},
-                             {"bias_pct", 100 * g.residual.bias},
-                             {"worst", {{"shape", g.worst},
-                                        {"measured_s", g.worst_measured},
-                                        {"predicted_s", g.worst_predicted},
-                                        {"error_pct", 100 * (g.worst_predicted / g.worst_measured - 1)}}}});
+  Json out{{"schema", 1}, {"rows", samples.rows}, {"groups", comparison_groups(report)}};
   out["too_short"] = report.short_calls;
   out["refused"] = report.refused;
   out["unused"] = samples.unused;
@@ -41,26 +31,9 @@ Json to_json(const CheckReport& report, const Samples& samples) {
 }
 
 Table to_table(const CheckReport& report, const Samples& samples, const Hardware& h, const Options& o) {
-  const Cells cells(o.format);
-  Table t{.title = fmt::format("{}: predicted against {} measurements, the worst group first", h.accelerator.title,
-                               format_count(static_cast<double>(samples.rows))),
-          .columns = {{"group", false}, {"sizes", false}, {"n"}, {cells.title("median", "median_abs")},
-                      {cells.title("p90", "p90_abs")}, {"bias"}, {"worst", false},
-                      {cells.title("measured", "worst_measured_s")}, {cells.title("predicted", "worst_predicted_s")}},
-          .rows = {},
-          .notes = {}};
-  for (const auto& g : report.groups) {
-    const auto bias = cells.share(g.residual.bias);
-    t.rows.push_back({g.group, g.sizes, fmt::format("{}", g.residual.n), cells.share(g.residual.median),
-                      cells.share(g.residual.p90),
-                      g.residual.bias > 0 && o.format != OutputFormat::csv ? "+" + bias : bias, g.worst,
-                      cells.time(Seconds::si(g.worst_measured)), cells.time(Seconds::si(g.worst_predicted))});
-  }
-  t.notes.push_back("Error = predicted / measured - 1; median and p90 of its size, bias its median with sign.");
-  if (report.short_calls > 0)
-    t.notes.push_back(fmt::format("{} samples timed by the host are shorter than four of its calls: not compared.",
-                                  report.short_calls));
-  for (const auto& [why, n] : report.refused) t.notes.push_back(fmt::format("{} samples not predicted: {}", n, why));
+  auto t = comparison_table(fmt::format("{}: predicted against {} measurements, the worst group first", h.accelerator.title,
+                                        format_count(static_cast<double>(samples.rows))),
+                            report, o.format);
   for (const auto& [kind, n] : samples.unused) t.notes.push_back(fmt::format("{} rows of {}: not used", n, kind));
   if (!samples.regime_stated && o.regime.empty())
     t.notes.push_back("Some rows do not say under which clocks they ran: taken as a short benchmark (--regime sustained "

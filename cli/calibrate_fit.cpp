@@ -13,12 +13,14 @@ void add_calibrate_fit(CLI::App& calibrate, Session&) {
   c->add_option("samples", o->samples, "JSON lines, as calibrate measure and import write")->required();
   c->add_option("--base", o->base, "The machine whose other constants stay: a catalog name or a file (default: what the samples name)");
   c->add_option("--held-out,--holdout", o->held_out, "Share of the shapes, drawn by hash, that no constant sees (default 20%)");
+  c->add_option("--folds", o->folds, "Also fit so many times, each without another share of the shapes, and report every shape by the fit that did not see it")
+      ->check(CLI::Range(2, 20));
   c->add_option("--regime", o->regime, "Clocks of kernels that do not say: burst (default) or sustained");
   c->add_option("-o,--output", o->output, "The hardware file to write");
   c->add_option("--name", o->name, "Its name (default: from the file's)");
   add_format(*c, o->format);
   c->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
-            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --format json");
+            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --folds 3 --format json");
   c->callback([o] { print(fit_report(*o)); });
 }
 

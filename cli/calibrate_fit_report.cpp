@@ -4,10 +4,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "calibrate/fit/hardware_file.hpp"
 #include "cli/calibrate.hpp"
+#include "cli/comparison_view.hpp"
+#include "hardware/constants.hpp"
 #include "hardware/hardware_input.hpp"
 #include "model/text.hpp"
 
@@ -101,6 +106,24 @@ Table to_table(const HardwareFit& fit, OutputFormat) {
   return t;
 }
 
+// The constants that the samples do not tell, by where the base has them from: what the written file is a mix of.
+std::vector<std::string> kept_notes(const HardwareFit& fit, const std::string& base) {
+  std::set<std::string> told;
+  for (const auto& g : fit.groups)
+    for (const auto& p : g.fit.parameters) told.insert(p.leaf);
+  for (const auto& c : fit.consequences) told.insert(c.leaf);
+  std::map<std::string, std::string> leaves;  // source → what it gives
+  for_each_constant(fit.hardware, [&](const std::string& leaf, const auto& c) {
+    if (told.contains(leaf) || !leaf.starts_with("/kernels/")) return;
+    const auto source = c.source ? std::string(to_string(c.source->kind)) + ", " + c.source->text : std::string("no source");
+    auto& list = leaves[source];
+    list += (list.empty() ? "" : ", ") + leaf.substr(std::string_view("/kernels/").size());
+  });
+  std::vector<std::string> out;
+  for (const auto& [source, list] : leaves) out.push_back("kept from " + base + " (" + source + "): " + list);
+  return out;
+}
+
 }  // namespace
 
 std::string fit_report(const FitRequest& r) {
@@ -111,6 +134,9 @@ std::string fit_report(const FitRequest& r) {
   auto fit = fit_hardware(base, samples, held_out, regime);
   if (!samples.regime_stated && r.regime.empty())
     fit.notes.push_back("some rows do not say under which clocks they ran: taken as a short benchmark (--regime sustained for long runs)");
+  for (auto& note : kept_notes(fit, base.accelerator.name)) fit.notes.push_back(std::move(note));
+  std::optional<CheckReport> crossed;
+  if (r.folds > 0) crossed = cross_validated(base, samples, r.folds, regime);
   if (!r.output.empty()) {
     const auto name = name_of(r);
     const auto text = hardware_file(fit, name, about(r, samples), samples.device);
@@ -118,7 +144,15 @@ std::string fit_report(const FitRequest& r) {
     for (const auto& p : problems) fit.notes.push_back("implausible: " + p);
     write(r.output, text);
   }
-  return r.format == OutputFormat::json ? to_json(fit).dump(2) + '\n' : render(to_table(fit, r.format), r.format);
+  if (r.format == OutputFormat::json) {
+    auto out = to_json(fit);
+    if (crossed) out["cross_validated"] = {{"folds", r.folds}, {"groups", comparison_groups(*crossed)}};
+    return out.dump(2) + '\n';
+  }
+  auto text = render(to_table(fit, r.format), r.format);
+  if (crossed)
+    text += '\n' + render(comparison_table(fmt::format("Every shape by the one of {} fits that did not see it", r.folds), *crossed, r.format), r.format);
+  return text;
 }
 
 }  // namespace napkin::cli

@@ -11,6 +11,7 @@ namespace napkin::cli {
 struct FitRequest {
   std::vector<std::string> samples;
   std::string base, held_out = "20%", regime, output, name;
+  int folds = 0;  // > 0: also predict every shape by a fit that has not seen it
   OutputFormat format = OutputFormat::table;
 };
 

@@ -97,6 +97,7 @@ Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat outp
   row("peak at", [&](std::size_t i) { return std::string(to_string(p.stages[i].peak)); });
   bytes("allocated", &StageMemory<Plain>::allocated);
   bytes("fragmentation", &StageMemory<Plain>::fragmentation);
+  bytes("held back by the allocator", &StageMemory<Plain>::held);
   bytes("reserved", &StageMemory<Plain>::reserved);
   bytes("context, communicators", &StageMemory<Plain>::overhead);
   bytes("device", &StageMemory<Plain>::device);
@@ -115,6 +116,11 @@ nlohmann::ordered_json layout_json(const Layout& l) {
                            {"pp", l.pp},   {"vpp", l.vpp}, {"dp", l.dp}, {"zero", l.zero}};
   if (l.zero_group > 0) j["zero_group"] = l.zero_group;
   j["schedule"] = l.pp > 1 ? std::string(to_string(l.schedule)) : "none";
+  if (l.exchange != ExchangeChoice::usual) j["cp_exchange"] = context_exchange_names[static_cast<std::size_t>(l.exchange) - 1];
+  if (l.split != SplitChoice::usual) j["split"] = split_rule_names[static_cast<std::size_t>(l.split) - 1];
+  if (l.order != RankOrder::replicas_inside) j["order"] = rank_order_names[static_cast<std::size_t>(l.order)];
+  if ((l.exposed & exposed_tensor_parallel) != 0) j["exposed"].push_back("tp");
+  if ((l.exposed & exposed_data_parallel) != 0) j["exposed"].push_back("dp");
   return j;
 }
 
@@ -135,6 +141,7 @@ nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity) 
           {"peak_at", to_string(m.peak)},
           {"standing_bytes", m.standing.si()},
           {"fragmentation_bytes", m.fragmentation.si()},
+          {"held_bytes", m.held.si()},
           {"overhead_bytes", m.overhead.si()}};
 }
 
@@ -209,7 +216,9 @@ nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run
     for (const auto& [name, bit] : targets)
       if ((a.targets & bit) != 0) j["lora"]["targets"].push_back(name);
   }
-  if (run.job.offloaded_layers > 0) j["activation_offload_layers"] = run.job.offloaded_layers;
+  if (run.layout.recomputed_layers > 0) j["recompute_layers"] = run.layout.recomputed_layers;
+  if (run.layout.offloaded_layers > 0) j["activation_offload_layers"] = run.layout.offloaded_layers;
+  if (run.layout.optimizer_offload) j["optimizer_offload"] = true;
   j["model"] = nlohmann::ordered_json::parse(request.model_json);
   j["convention"] = to_string(run.convention);
   if (request.year) j["year"] = *request.year;

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "cli/html_page.hpp"
 #include "cli/table.hpp"
 
 namespace napkin::cli {
@@ -49,11 +50,25 @@ std::string latex_table(const Table& table) {
   for (const auto& row : table.rows) line([&](std::size_t c) { return c < row.size() ? std::string_view(row[c]) : std::string_view(); });
   out += "\\bottomrule\n\\end{tabular}\n";
   for (const std::string& note : table.notes) out += "\\par\\noindent " + escaped(note) + '\n';
-  return out;
+  return html_fragment(out);
 }
 
-std::string verbatim(const std::string& text, OutputFormat format) {
-  return format == OutputFormat::latex ? "\\begin{verbatim}\n" + text + "\\end{verbatim}\n" : text;
+std::string latex_page(std::string_view answer) {
+  std::string out;
+  while (!answer.empty()) {
+    const auto begin = std::min(answer.find(fragment_begin), answer.size());
+    std::string_view plain = answer.substr(0, begin);
+    while (plain.starts_with('\n')) plain.remove_prefix(1);
+    while (plain.ends_with('\n')) plain.remove_suffix(1);
+    if (!out.empty() && begin < answer.size()) out += '\n';
+    if (!plain.empty()) out += "\\begin{verbatim}\n" + std::string(plain) + "\n\\end{verbatim}\n";
+    answer.remove_prefix(begin);
+    if (answer.empty()) break;
+    const auto end = std::min(answer.find(fragment_end), answer.size());
+    out += answer.substr(1, end - 1);
+    answer.remove_prefix(std::min(end + 1, answer.size()));
+  }
+  return out;
 }
 
 }  // namespace napkin::cli

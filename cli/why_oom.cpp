@@ -109,7 +109,8 @@ void add_why_oom(CLI::App& app, Session& session) {
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
   command->add_option("--margin", o->margin, "Share of memory a change must leave free (default 0.06)")->check(CLI::Range(0.0, 0.9));
-  command->add_option("--top", o->top, "Changes to show (default 8)")->check(CLI::Range(1, 100));
+  seldom(command->add_option("--top", o->top, "Changes to show (default 8)")->check(CLI::Range(1, 100)));
+  for (const char* name : {"--schedule", "--vpp"}) seldom(command->get_option(name));
   command->add_flag("--explain", o->explain, "Unfold the fullest stage's bytes to formula, numbers, result and source");
   add_format(*command, o->format);
   command->footer("Examples:\n"

@@ -34,6 +34,11 @@ struct GemmConstants {
   Constant<Seconds> wave;                // fill and epilogue that each wave of tiles adds
   Constant<Seconds> split;               // what splitting k adds: clearing and reducing the partial sums
   Constant<Scalar> memory_fraction;      // of memory bandwidth a GEMM's operands stream at
+  // Absent where no measurement tells them: none of the effect.
+  std::optional<Constant<Seconds>> epilogue;  // a tile of 256 × 128 writing its result, where no other tile hides it; by area
+  std::optional<Constant<Scalar>> balance;    // of the units that a last, partial wave leaves idle: the share put to work
+  std::optional<Constant<Scalar>> spread;     // memory time grows by this · (units / busy units − 1)
+  std::optional<Constant<Scalar>> grouped;    // of the rate, that kernels reach which take a pointer for each product
   std::vector<std::pair<int, int>> tiles;  // output tiles the library may pick, m × n
   int k_step = 1;                        // k is padded to a multiple of it (depth of a matrix unit)
 };
@@ -52,11 +57,12 @@ struct AttentionConstants {
 };
 
 // What a memory-bound kernel does; how much of the bandwidth it reaches depends on it.
-// `optimizer_16bit`: an update whose moments are 16-bit; its loads are half as wide. `rotary`: rotary embedding.
-enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer, optimizer_16bit, rotary };
-inline constexpr std::size_t traffic_count = 8;
+// `optimizer_16bit`: an update whose moments are 16-bit; its loads are half as wide. `rotary`: rotary embedding. `fill`:
+// writes alone, which wait for no load.
+enum class Traffic : std::uint8_t { stream, activation, norm, softmax, cast, optimizer, optimizer_16bit, rotary, fill };
+inline constexpr std::size_t traffic_count = 9;
 inline constexpr std::array<std::string_view, traffic_count> traffic_names{
-    "stream", "activation", "norm", "softmax", "cast", "optimizer", "optimizer_16bit", "rotary"};
+    "stream", "activation", "norm", "softmax", "cast", "optimizer", "optimizer_16bit", "rotary", "fill"};
 
 // Memory-bound kernels: time = floor + bytes / (fraction · bandwidth).  model/kernel/elementwise.cpp
 struct ElementwiseConstants {

@@ -88,7 +88,8 @@ void read_rates(const Field& gemm, std::string_view key, std::optional<Constant<
 
 // `inherited`: from another file than the peaks, and so with rates that may not concern this machine.
 void read_gemm(const Field& f, bool inherited, Accelerator& a) {
-  const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step"});
+  const Group g(f, {"sustained", "burst", "floor", "wave", "split", "memory_fraction", "tiles", "k_step", "epilogue",
+                    "balance", "spread", "grouped"});
   auto& gemm = a.gemm;
   read_rates(f, "sustained", &MatrixRate::sustained, g, inherited, a, gemm);
   read_rates(f, "burst", &MatrixRate::burst, g, inherited, a, gemm);
@@ -99,6 +100,10 @@ void read_gemm(const Field& f, bool inherited, Accelerator& a) {
   gemm.split = g.required("split", seconds);
   if (const auto step = f.find("k_step")) gemm.k_step = whole(*step, 1, max_tile);
   gemm.memory_fraction = g.required("memory_fraction", fraction);
+  gemm.epilogue = g.optional("epilogue", seconds);
+  gemm.balance = g.optional("balance", fraction);
+  gemm.spread = g.optional("spread", fraction);
+  gemm.grouped = g.optional("grouped", fraction);
   for (const auto& tile : f["tiles"].elements()) {
     const auto mn = tile.elements();
     if (mn.size() != 2) tile.fail("is " + tile.raw() + "; write [m, n]");
@@ -228,6 +233,10 @@ Hardware read(const Document& file, const Sections& sections, const Edits& edits
   sections.run([&] {
     h.network = read_network(chain["network"]);
     h.network.tuning = find_tuning(h.accelerator.generation, edits);
+    if (const auto own = chain["network"].find("library")) {
+      if (!h.network.tuning) own->fail("has constants of a library, but no tuning is known for generation \"" + h.accelerator.generation + "\"");
+      h.network.tuning = read_own_library(*own, *h.network.tuning);
+    }
   });
   sections.run([&] { h.aliases = read_aliases(root); });
   return h;

@@ -50,7 +50,7 @@ Tier read_tier(const Field& f) {
 }  // namespace
 
 Network read_network(const Field& f) {
-  f.only({"node_size", "tiers"});
+  f.only({"node_size", "tiers", "library"});
   Network n;
   n.node_size = whole(f["node_size"], 1, max_axis);
   const auto tiers = f["tiers"].elements();

@@ -59,6 +59,9 @@ struct DirectConstants {
   Constant<Seconds> base, per_peer, ramp;
   Constant<Bytes> ramp_size;     // of the part for one peer
   Constant<Scalar> share, copy;  // copy: weight of the rank's own part against a part that travels
+  // A second start-up of large parts, as RingConstants' ramp; zero where no measurement tells it.
+  Constant<Seconds> fill;
+  Constant<Bytes> fill_size;
 };
 
 // The custom all-reduce of serving engines: every rank reads all vectors (one shot), or 1/n of each (two shots).
@@ -80,7 +83,33 @@ struct CollectiveTuning {
   SwitchConstants nvls;
   DirectConstants direct;
   std::optional<CustomConstants> one_shot, two_shot;
+  bool own = false;  // some of the constants below were measured on this machine: its file holds them
 };
+
+// Calls f(path, constant) for those that a machine may have of its own: what a run inside one node shows. The path is
+// below /network/library in a hardware file.
+template <class Tuning, class F>
+void for_each_library_constant(Tuning& t, F f) {
+  constexpr std::array<const char*, protocol_count> protocols{"ring/ll/", "ring/ll128/", "ring/simple/"};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string at = protocols[i];
+    f(at + "base", t.ring[i].base);
+    f(at + "hop", t.ring[i].hop);
+    f(at + "ramp", t.ring[i].ramp);
+    f(at + "ramp_size", t.ring[i].ramp_size);
+    f(at + "share", t.ring[i].share);
+  }
+  f(std::string("gather_copy"), t.gather_copy);
+  f(std::string("reduce_copy"), t.reduce_copy);
+  f(std::string("direct/base"), t.direct.base);
+  f(std::string("direct/per_peer"), t.direct.per_peer);
+  f(std::string("direct/ramp"), t.direct.ramp);
+  f(std::string("direct/ramp_size"), t.direct.ramp_size);
+  f(std::string("direct/share"), t.direct.share);
+  f(std::string("direct/copy"), t.direct.copy);
+  f(std::string("direct/fill"), t.direct.fill);
+  f(std::string("direct/fill_size"), t.direct.fill_size);
+}
 
 // A network between nodes whose hop is not the catalog's.
 struct Fabric {

@@ -1,5 +1,7 @@
 #include "hardware/tuning_input.hpp"
 
+#include <type_traits>
+
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
 
@@ -188,6 +190,32 @@ std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation,
       if (t->generation == generation) return t;
   }
   return nullptr;
+}
+
+std::shared_ptr<const CollectiveTuning> read_own_library(const Field& f, const CollectiveTuning& generation) {
+  const Group all(f, {"ring", "gather_copy", "reduce_copy", "direct"});
+  if (const auto ring = f.find("ring")) {
+    ring->only({"ll", "ll128", "simple"});
+    for (const auto name : protocol_names)
+      if (const auto p = ring->find(name)) p->only({"base", "hop", "ramp", "ramp_size", "share"});
+  }
+  if (const auto d = f.find("direct")) d->only({"base", "per_peer", "ramp", "ramp_size", "share", "copy", "fill", "fill_size"});
+  auto t = std::make_shared<CollectiveTuning>(generation);
+  t->own = true;
+  for_each_library_constant(*t, [&](const std::string& path, auto& constant) {
+    std::optional<Field> at = f;
+    for (std::size_t from = 0; at && from != path.npos;) {
+      const auto slash = path.find('/', from);
+      at = at->find(path.substr(from, slash == path.npos ? path.npos : slash - from));
+      from = slash == path.npos ? path.npos : slash + 1;
+    }
+    if (!at) return;
+    using Value = std::decay_t<decltype(constant.value)>;
+    if constexpr (std::is_same_v<Value, Seconds>) constant = all.constant(*at, seconds);
+    else if constexpr (std::is_same_v<Value, Bytes>) constant = all.constant(*at, size);
+    else constant = all.constant(*at, number);
+  });
+  return t;
 }
 
 namespace {

@@ -17,6 +17,9 @@ namespace napkin {
 // All generations of one tuning file.
 [[nodiscard]] std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document& file);
 
+// The "library" of a hardware file's network: constants of this machine in place of its generation's.
+[[nodiscard]] std::shared_ptr<const CollectiveTuning> read_own_library(const Field& f, const CollectiveTuning& generation);
+
 // The fabrics that a tuning file knows, in its order.
 [[nodiscard]] std::vector<Fabric> known_fabrics();
 // Host time of one collective called through a framework, which hides all that is shorter.

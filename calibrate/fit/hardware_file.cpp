@@ -45,9 +45,10 @@ Json rounded_value(Q v) {
   return value(Q::si(std::strtod(out, nullptr)));
 }
 
-// The group that holds a leaf and its source: /kernels/gemm, /kernels/attention/cudnn, /network/tiers/0, /memory.
+// The group that holds a leaf and its source: /kernels/gemm, /kernels/attention/cudnn, /network/tiers/0,
+// /network/library, /memory.
 std::size_t group_depth(const std::vector<std::string>& keys) {
-  if (keys.front() == "network") return 3;
+  if (keys.front() == "network") return keys[1] == "library" ? 2 : 3;
   if (keys.front() == "kernels") return keys[1] == "attention" ? 3 : 2;
   return 1;
 }
@@ -146,6 +147,7 @@ class File {
     complete(json_["kernels"]["elementwise"], about_);
     for (auto& [unused, kernel] : json_["kernels"]["attention"].items()) complete(kernel, about_);
     for (auto& t : json_["network"]["tiers"]) complete(t, about_);
+    if (json_["network"].contains("library")) complete(json_["network"]["library"], about_);
     for (const auto* key : {"peak", "memory", "chip", "price", "host", "kernels", "network"})
       if (json_.contains(key)) out[key] = json_[key];
     return out.dump(2) + '\n';

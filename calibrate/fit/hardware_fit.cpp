@@ -8,6 +8,7 @@
 
 #include "calibrate/fit/tier_fit.hpp"
 #include "calibrate/fit/kernel_fit.hpp"
+#include "calibrate/fit/library_fit.hpp"
 #include "model/input_error.hpp"
 #include "model/text.hpp"
 
@@ -18,7 +19,8 @@ using Kind = KernelSample::Kind;
 using Kernels = std::vector<KernelSample>;
 
 // Samples that a fit of n constants needs, and below how many shapes none is held out.
-constexpr std::size_t samples_per_constant = 4, fewest_to_hold_out = 10, gemm_constants = 5;
+constexpr std::size_t samples_per_constant = 4, fewest_to_hold_out = 10, gemm_constants = 5,
+                      fewest_for_library = 80;
 // Backward against forward of a kernel that was never measured backward: the ratio of fused kernels on H100 and H200.
 constexpr double backward_ratio = 0.85;
 
@@ -32,10 +34,10 @@ std::string range_of(const std::vector<Sample>& samples) {
 }
 
 template <class Sample>
-double share(const std::vector<Sample>& samples, double held_out) {
+HeldOut share(const std::vector<Sample>& samples, HeldOut held_out) {
   std::set<std::string> shapes;
   for (const auto& s : samples) shapes.insert(s.shape);
-  return shapes.size() < fewest_to_hold_out ? 0 : held_out;
+  return shapes.size() < fewest_to_hold_out ? HeldOut() : held_out;
 }
 
 std::string word(Regime r) { return r == Regime::burst ? "burst" : "sustained"; }
@@ -44,7 +46,7 @@ class Fitter {
   HardwareFit out_;
   Accelerator& a_ = out_.hardware.accelerator;
   const Samples& samples_;
-  double held_out_;
+  HeldOut held_out_;
   Regime otherwise_;
   std::size_t too_short_ = 0;
 
@@ -113,6 +115,12 @@ class Fitter {
                fit_gemm_rate(a_, samples,
                              {.regime = r, .held_out = share(samples, held_out_), .own_call = host_timed}));
       }
+  }
+
+  void fit_grouped() {
+    const auto samples = keep([&](const KernelSample& s) { return s.kind == Kind::gemm && s.gemm.grouped && has_format(a_, s.format); });
+    if (enough("grouped products", samples.size(), 1))
+      record("grouped products", range_of(samples), fit_gemm_grouped(a_, samples, {.held_out = share(samples, held_out_)}));
   }
 
   [[nodiscard]] bool has_leaf(const std::string& leaf) const {
@@ -260,6 +268,10 @@ class Fitter {
     for (const auto& [tier, samples] : by_tier) {
       const auto group = "network tier " + network.tiers[tier].name;
       const bool latency = !samples.front().host_timed;
+      if (tier == 0 && latency && network.tuning && samples.size() >= fewest_for_library) {
+        record("collectives in a node", range_of(samples), fit_library(network, samples, share(samples, held_out_)));
+        continue;
+      }
       if (!enough(group, samples.size(), latency ? 2 : 1)) continue;
       record(group, range_of(samples), fit_tier(network, tier, samples, latency, share(samples, held_out_)));
     }
@@ -295,7 +307,7 @@ class Fitter {
   }
 
  public:
-  Fitter(const Hardware& base, const Samples& samples, double held_out, Regime otherwise)
+  Fitter(const Hardware& base, const Samples& samples, HeldOut held_out, Regime otherwise)
       : out_{.hardware = base, .groups = {}, .consequences = {}, .notes = {}},
         samples_(samples),
         held_out_(held_out),
@@ -307,6 +319,7 @@ class Fitter {
   HardwareFit run() {
     fit_rates();
     reconcile();
+    fit_grouped();
     fit_memories();
     fit_attentions();
     fit_network();
@@ -321,8 +334,17 @@ class Fitter {
 
 }  // namespace
 
-HardwareFit fit_hardware(const Hardware& base, const Samples& samples, double held_out, Regime regime) {
+HardwareFit fit_hardware(const Hardware& base, const Samples& samples, HeldOut held_out, Regime regime) {
   return Fitter(base, samples, held_out, regime).run();
+}
+
+CheckReport cross_validated(const Hardware& base, const Samples& samples, int folds, Regime regime) {
+  Comparer all;
+  for (int fold = 0; fold < folds; ++fold) {
+    const HeldOut held_out(1.0 / folds, fold);
+    all.add(fit_hardware(base, samples, held_out, regime).hardware, samples, held_out, regime);
+  }
+  return std::move(all).report();
 }
 
 }  // namespace napkin::fit

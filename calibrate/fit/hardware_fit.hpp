@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/fit/robust_fit.hpp"
+#include "calibrate/samples/check.hpp"
 #include "calibrate/samples/samples.hpp"
 
 namespace napkin::fit {
@@ -29,6 +30,9 @@ struct HardwareFit {
 
 // `held_out`: share of the shapes kept for the report. `regime`: of kernels that state none. Groups with too few samples
 // keep the base's constants and a note. InputError when nothing can be fitted.
-[[nodiscard]] HardwareFit fit_hardware(const Hardware& base, const Samples& samples, double held_out, Regime regime);
+[[nodiscard]] HardwareFit fit_hardware(const Hardware& base, const Samples& samples, HeldOut held_out, Regime regime);
+
+// Every shape predicted by a fit that has not seen it: `folds` fits, each without another share.
+[[nodiscard]] CheckReport cross_validated(const Hardware& base, const Samples& samples, int folds, Regime regime);
 
 }  // namespace napkin::fit

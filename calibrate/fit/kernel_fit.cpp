@@ -15,6 +15,7 @@ struct Slot {
   std::function<void(Accelerator&, double)> set;
 };
 
+constexpr std::size_t gemm_samples_of_all = 80;  // fewer tell the first five constants alone
 constexpr double slowest_host = 1e9, slowest_row = 1e8;  // B/s
 constexpr double shows_floor = 5e-6;  // s: a kernel this short is mostly floor
 constexpr double shortest = 1e-9, longest_floor = 50e-6, longest_wave = 20e-6;
@@ -94,15 +95,34 @@ const KernelSample& first_of(const std::vector<KernelSample>& samples) {
 }  // namespace
 
 Fit fit_gemm(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
+  std::vector<Slot> slots{
+      gemm_rate(first_of(samples).format, options.regime),
+      {{"memory_fraction", 0.8, 0.2, 1, "/kernels/gemm/memory_fraction"}, [](Accelerator& x, double v) { x.gemm.memory_fraction.value = v; }},
+      {{"floor", 2.5e-6, shortest, longest_floor, "/kernels/gemm/floor"}, [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }},
+      {{"wave", 0.3e-6, shortest, longest_wave, "/kernels/gemm/wave"}, [](Accelerator& x, double v) { x.gemm.wave.value = Seconds::si(v); }},
+      {{"split", 1.5e-6, shortest, longest_wave, "/kernels/gemm/split"}, [](Accelerator& x, double v) { x.gemm.split.value = Seconds::si(v); }}};
+  if (samples.size() >= gemm_samples_of_all) {
+    const auto optional = [&slots](const char* name, double start, double low, double high, auto member, auto quantity) {
+      slots.push_back({{name, start, low, high, "/kernels/gemm/" + std::string(name)}, [member, quantity](Accelerator& x, double v) {
+                         auto& constant = x.gemm.*member;
+                         if (!constant) constant.emplace();
+                         constant->value = quantity(v);
+                       }});
+    };
+    const auto scalar = [](double v) { return Scalar(v); };
+    optional("epilogue", 0.3e-6, shortest, longest_wave, &GemmConstants::epilogue, [](double v) { return Seconds::si(v); });
+    optional("balance", 0.5, 0.01, 1, &GemmConstants::balance, scalar);
+    optional("spread", 0.1, 1e-3, 1, &GemmConstants::spread, scalar);
+  }
+  return run(a, slots, samples, options);
+}
+
+Fit fit_gemm_grouped(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options) {
   return run(a,
-             {gemm_rate(first_of(samples).format, options.regime),
-              {{"memory_fraction", 0.8, 0.2, 1, "/kernels/gemm/memory_fraction"}, [](Accelerator& x, double v) { x.gemm.memory_fraction.value = v; }},
-              {{"floor", 2.5e-6, shortest, longest_floor, "/kernels/gemm/floor"},
-               [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }},
-              {{"wave", 0.3e-6, shortest, longest_wave, "/kernels/gemm/wave"},
-               [](Accelerator& x, double v) { x.gemm.wave.value = Seconds::si(v); }},
-              {{"split", 1.5e-6, shortest, longest_wave, "/kernels/gemm/split"},
-               [](Accelerator& x, double v) { x.gemm.split.value = Seconds::si(v); }}},
+             {{{"grouped", 0.5, 0.02, 1, "/kernels/gemm/grouped"}, [](Accelerator& x, double v) {
+                 if (!x.gemm.grouped) x.gemm.grouped.emplace();
+                 x.gemm.grouped->value = v;
+               }}},
              samples, options);
 }
 

@@ -12,15 +12,18 @@ namespace napkin::fit {
 
 struct Options {
   Regime regime = Regime::burst;
-  double held_out = 0.5;  // share of the shapes kept for the report
+  HeldOut held_out = 0.5;  // shapes kept for the report
   bool own_call = true;   // fit_gemm_rate: the calls take time of their own; false = the machine's floor holds
 };
 
-// Rate of the samples' format, memory fraction, floor, wave and split times. The fitted values are written into `a`.
+// Rate of the samples' format, memory fraction, floor, wave and split times; of 80 samples and more also epilogue, balance
+// and spread. The fitted values are written into `a`.
 Fit fit_gemm(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 // Rate of the samples' format alone and, with `own_call`, the time that each call spends outside the GEMM ("call", not
 // kept): for tables whose calls do more than multiply.
 Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
+// Share of the rate that products with a pointer each reach.
+Fit fit_gemm_grouped(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 // Rates by head dimension, half_keys and floor of the samples' kernel; one pass, forward or backward. `block` and
 // `sustained` stay. The first call for a kernel that `a` lacks creates it.
 Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);

@@ -14,7 +14,7 @@ std::size_t tier_of(const Network& network, const CollectiveSample& s) {
 }
 
 Fit fit_tier(Network& network, std::size_t tier, const std::vector<CollectiveSample>& samples, bool latency,
-             double held_out) {
+             HeldOut held_out) {
   auto& t = network.tiers.at(tier);
   const auto at = "/network/tiers/" + std::to_string(tier) + "/";
   std::vector<Parameter> parameters{{"efficiency", 0.8, least_efficiency, 1, at + "efficiency"}};

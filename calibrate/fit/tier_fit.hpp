@@ -13,6 +13,6 @@ namespace napkin::fit {
 // All samples need tier `tier`, which `network` has. `latency`: fit it too; otherwise only the efficiency is (host-timed
 // samples say nothing about latency). The fitted values are written into `network`.
 Fit fit_tier(Network& network, std::size_t tier, const std::vector<CollectiveSample>& samples, bool latency,
-             double held_out);
+             HeldOut held_out);
 
 }  // namespace napkin::fit

@@ -9,8 +9,8 @@
 #include "calibrate/samples/collective_sample.hpp"
 #include "calibrate/samples/csv_input.hpp"
 #include "calibrate/samples/kernel_sample.hpp"
-#include "calibrate/samples/residual.hpp"
 #include "model/input_error.hpp"
+#include "model/percentile.hpp"
 
 namespace napkin::fit {
 namespace {

@@ -80,6 +80,7 @@ RecordFile::RecordFile(const std::string& path, const Json& header, bool resume)
           if (line.value(member, Json()) != header.value(member, Json()))
             throw InputError(path + ":1: " + member + " is " + line.value(member, Json()).dump() + ", here it is " +
                              header.value(member, Json()).dump() + "; write another --out FILE");
+      if (number == 1 && line.contains("rows")) usual_ = line["rows"];
       if (auto key = recorded_key(line); !key.empty()) done_.insert(std::move(key));
       good += text.size() + 1;
     }
@@ -89,11 +90,20 @@ RecordFile::RecordFile(const std::string& path, const Json& header, bool resume)
   }
   file_.reset(std::fopen(path.c_str(), "ab"));
   if (!file_) throw InputError(path + ": cannot be written: " + std::strerror(errno));
-  if (!exists || !resume) append(header);
+  if (exists && resume) return;
+  append(header);
+  if (header.contains("rows")) usual_ = header["rows"];
+}
+
+// What a row need not repeat.
+Json RecordFile::shortened(Json line) const {
+  for (const auto& [key, value] : usual_.items())
+    if (line.contains(key) && line[key] == value) line.erase(key);
+  return line;
 }
 
 void RecordFile::append(const Json& line) {
-  const auto text = line.dump() + '\n';
+  const auto text = (line.contains("samples_s") ? shortened(line) : line).dump() + '\n';
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() || std::fflush(file_.get()) != 0)
     throw InputError(path_ + ": cannot be written: " + std::strerror(errno));
   if (auto key = recorded_key(line); !key.empty()) done_.insert(std::move(key));

@@ -31,6 +31,9 @@ class RecordFile {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
   std::string path_;
   std::set<std::string> done_;
+  Json usual_ = Json::object();  // the header's "rows"
+
+  [[nodiscard]] Json shortened(Json line) const;
 
  public:
   // Starts a new file, or with `resume` reads what an earlier run wrote and goes on after it; a line cut short is
@@ -39,7 +42,7 @@ class RecordFile {
   RecordFile(const std::string& path, const Json& header, bool resume);
   [[nodiscard]] bool has(const Case& c) const { return done_.contains(c.key()); }
   [[nodiscard]] std::size_t done() const { return done_.size(); }
-  // Writes and flushes one line. InputError when the disk does not take it.
+  // Writes and flushes one line; a measured case without the members that the header's "rows" gives for all. InputError when the disk does not take it.
   void append(const Json& line);
 };
 

@@ -5,14 +5,9 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace napkin::measure {
+#include "model/percentile.hpp"
 
-double percentile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
+namespace napkin::measure {
 
 Summary summarise(std::vector<double> seconds) {
   if (seconds.empty()) throw std::invalid_argument("no sample was taken");

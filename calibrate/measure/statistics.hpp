@@ -16,8 +16,6 @@ struct Summary {
 
 // Throws std::invalid_argument when there is no sample.
 [[nodiscard]] Summary summarise(std::vector<double> seconds);
-// q in [0, 1]; `sorted` ascending and not empty.
-[[nodiscard]] double percentile(const std::vector<double>& sorted, double q);
 
 // Stop when the median is known to `spread`, or when time or samples run out.
 struct StopRule {

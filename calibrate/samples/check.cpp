@@ -8,14 +8,7 @@
 namespace napkin::fit {
 namespace {
 
-constexpr double long_kernel = 100e-6, large_message = 1024.0 * 1024;
-
-struct Pair {
-  std::string shape;
-  double measured, predicted;
-  [[nodiscard]] double error() const { return predicted / measured - 1; }
-};
-using Groups = std::map<std::pair<std::string, std::string>, std::vector<Pair>>;
+constexpr double long_kernel = 100e-6, KiB = 1024, MiB = 1024 * KiB;
 
 // What a group belongs to: its first word, and for attention the pass.
 std::string family(const KernelSample& s) {
@@ -39,7 +32,16 @@ std::string reason(const Accelerator& a, const KernelSample& s) {
   return {};
 }
 
-Comparison summarise(const std::pair<std::string, std::string>& name, const std::vector<Pair>& pairs) {
+// Of a message. What bounds it: the latency of the shortest, the protocol, the link.
+std::string size_class(double bytes) {
+  if (bytes <= 4 * KiB) return "to 4 KiB";
+  if (bytes < 64 * KiB) return "4 to 64 KiB";
+  return bytes < 16 * MiB ? "64 KiB to 16 MiB" : "16 MiB and more";
+}
+
+}  // namespace
+
+Comparison Comparer::summarise(const Name& name, const std::vector<Pair>& pairs) {
   std::vector<double> errors;
   for (const auto& p : pairs) errors.push_back(p.error());
   const auto& worst = *std::max_element(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
@@ -48,24 +50,21 @@ Comparison summarise(const std::pair<std::string, std::string>& name, const std:
   return {name.first, name.second, residual_of(std::move(errors)), worst.shape, worst.measured, worst.predicted};
 }
 
-}  // namespace
+void Comparer::add(const std::string& group, const std::string& large, bool is_large, const Pair& p) {
+  groups_[{group, "all"}].push_back(p);
+  if (is_large) groups_[{group, large}].push_back(p);
+}
 
-CheckReport check(const Hardware& h, const Samples& samples, double held_out, Regime regime) {
-  CheckReport out;
-  Groups groups;
-  const auto unseen = [held_out](const std::string& shape) { return held_out <= 0 || is_held_out(shape, held_out); };
-  const auto add = [&groups](const std::string& group, const std::string& large, bool is_large, const Pair& p) {
-    groups[{group, "all"}].push_back(p);
-    if (is_large) groups[{group, large}].push_back(p);
-  };
+void Comparer::add(const Hardware& h, const Samples& samples, HeldOut held_out, Regime regime) {
+  const auto unseen = [held_out](const std::string& shape) { return held_out.share <= 0 || is_held_out(shape, held_out); };
   for (const auto& s : samples.kernels) {
     if (!unseen(s.shape)) continue;
     if (hides_behind_call(s)) {
-      ++out.short_calls;
+      ++out_.short_calls;
       continue;
     }
     if (const auto why = reason(h.accelerator, s); !why.empty()) {
-      ++out.refused[why];
+      ++out_.refused[why];
       continue;
     }
     const Pair p{s.shape, s.seconds, predict(h.accelerator, s, s.regime.value_or(regime))};
@@ -74,26 +73,41 @@ CheckReport check(const Hardware& h, const Samples& samples, double held_out, Re
   for (const auto& s : samples.collectives) {
     if (!unseen(s.shape)) continue;
     if (hides_behind_call(s)) {
-      ++out.short_calls;
+      ++out_.short_calls;
       continue;
     }
     try {
       const Pair p{s.shape, s.seconds, predict(h.network, s)};
-      for (const auto& group : {s.group, std::string("all collectives")})
-        add(group, "1 MiB and more", s.bytes >= large_message, p);
+      // Where the run forced a method, that is another question than what the library does.
+      add(s.group, "1 MiB and more", s.bytes >= MiB, p);
+      if (s.method) continue;
+      add("all collectives", "1 MiB and more", s.bytes >= MiB, p);
+      groups_[{s.group + ", " + std::to_string(s.ranks) + " ranks", size_class(s.bytes)}].push_back(p);
+      groups_[{"all collectives", size_class(s.bytes)}].push_back(p);
     } catch (const InputError& e) {
-      ++out.refused[e.what()];
+      ++out_.refused[e.what()];
     }
   }
-  for (const auto& [name, pairs] : groups) {
+}
+
+CheckReport Comparer::report() && {
+  for (const auto& [name, pairs] : groups_) {
     // A band that holds the whole group says nothing new.
-    if (name.second != "all" && pairs.size() == groups.at({name.first, "all"}).size()) continue;
-    out.groups.push_back(summarise(name, pairs));
+    if (const auto whole = groups_.find({name.first, "all"});
+        name.second != "all" && whole != groups_.end() && pairs.size() == whole->second.size())
+      continue;
+    out_.groups.push_back(summarise(name, pairs));
   }
-  std::stable_sort(out.groups.begin(), out.groups.end(), [](const Comparison& x, const Comparison& y) {
+  std::stable_sort(out_.groups.begin(), out_.groups.end(), [](const Comparison& x, const Comparison& y) {
     return x.residual.median > y.residual.median;
   });
-  return out;
+  return std::move(out_);
+}
+
+CheckReport check(const Hardware& h, const Samples& samples, HeldOut held_out, Regime regime) {
+  Comparer c;
+  c.add(h, samples, held_out, regime);
+  return std::move(c).report();
 }
 
 Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime) {

@@ -54,7 +54,7 @@ std::optional<MatrixType> matrix_type(std::string_view word) {
 std::optional<Traffic> traffic_of(std::string_view operation) {
   static const std::map<std::string, Traffic, std::less<>> known{
       {"add", Traffic::stream},          {"residual_add", Traffic::stream}, {"residual", Traffic::stream},
-      {"copy", Traffic::stream},         {"read", Traffic::stream},         {"write", Traffic::stream},
+      {"copy", Traffic::stream},         {"read", Traffic::stream},         {"write", Traffic::fill},
       {"triad", Traffic::stream},        {"scale", Traffic::stream},        {"rope", Traffic::rotary},
       {"gelu", Traffic::activation},     {"silu", Traffic::activation},     {"swiglu", Traffic::activation},
       {"rms_norm", Traffic::norm},       {"rmsnorm", Traffic::norm},        {"layer_norm", Traffic::norm},

@@ -1,21 +1,14 @@
 #include "calibrate/samples/residual.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "model/percentile.hpp"
+
 namespace napkin::fit {
 
-double percentile(std::vector<double> values, double fraction) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = fraction * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 Residual residual_of(std::vector<double> relative_errors) {
+  if (relative_errors.empty()) return {};
   Residual out{.n = relative_errors.size(), .bias = percentile(relative_errors, 0.5)};
   for (double& e : relative_errors) e = std::abs(e);
   out.median = percentile(relative_errors, 0.5);
@@ -23,11 +16,13 @@ Residual residual_of(std::vector<double> relative_errors) {
   return out;
 }
 
-bool is_held_out(const std::string& shape, double share) {
+bool is_held_out(const std::string& shape, HeldOut held_out) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : shape) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   hash ^= hash >> 29;  // the low bits of FNV are weak: fold before taking a share
-  return static_cast<double>(hash % 10000) < share * 10000;
+  constexpr std::uint64_t all = 10000;
+  const double at = static_cast<double>(hash % all) / static_cast<double>(all) - held_out.fold * held_out.share;
+  return at >= 0 && at < held_out.share;
 }
 
 }  // namespace napkin::fit

@@ -13,11 +13,17 @@ struct Residual {
   double median = 0, p90 = 0, bias = 0;  // bias: median signed error
 };
 
-// Percentiles by linear interpolation.
+// Zeros for an empty set.
 [[nodiscard]] Residual residual_of(std::vector<double> relative_errors);
-[[nodiscard]] double percentile(std::vector<double> values, double fraction);
 
-// Whether a shape belongs to the held-out share: FNV-1a of its text, so that the split is the same everywhere.
-[[nodiscard]] bool is_held_out(const std::string& shape, double share);
+// Which shapes a fit must not see: `share` of them; with `fold` another share of the same size, so that 1 / share fits
+// hold out every shape once.
+struct HeldOut {
+  double share = 0;
+  int fold = 0;
+  HeldOut(double s = 0, int f = 0) : share(s), fold(f) {}  // NOLINT(google-explicit-constructor)
+};
+// By FNV-1a of the shape's text, so that the split is the same everywhere.
+[[nodiscard]] bool is_held_out(const std::string& shape, HeldOut held_out);
 
 }  // namespace napkin::fit

@@ -19,9 +19,11 @@ constexpr double sustained_edge = 8192;
 // State that a header record sets for the rows below it.
 struct Header {
   bool host_timed = true;
+  bool kernel_alone = false;  // timed on the device, from start to end
   std::optional<Regime> regime;
   int ranks = 0, per_node = 0;
   bool multicast = true;
+  bool warm = false;  // operands lie in the second-level cache
 };
 
 class Reader {
@@ -60,9 +62,15 @@ class Reader {
 
   void read_header(const Field& row) {
     for (const auto& [key, value] : row.members())
-      if (key != "kind") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
-    if (const auto f = row.find("timer")) header_.host_timed = !sees_kernels(*f);
-    if (const auto f = row.find("regime")) header_.regime = regime(*f);
+      if (key != "kind" && key != "rows") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
+    // What rows leave out stands in the header, or under its "rows".
+    const auto rows = row.find("rows");
+    for (const auto& said : {std::optional(row), rows}) {
+      if (!said) continue;
+      if (const auto f = said->find("timer")) header_.host_timed = !sees_kernels(*f), header_.kernel_alone = f->string() == "cupti";
+      if (const auto f = said->find("regime")) header_.regime = regime(*f);
+    }
+    if (const auto f = rows ? rows->find("l2") : rows) header_.warm = f->string() == "warm";
     if (const auto f = row.find("nvls")) header_.multicast = f->boolean();
     for (const auto key : {"world", "ranks", "gpus"})
       if (const auto f = row.find(key)) header_.ranks = static_cast<int>(f->integer(1, most_ranks));
@@ -92,7 +100,8 @@ class Reader {
                                positive(row["bytes"]), positive(amortised ? *amortised : row["t_s"]));
     s.host_timed = host_timed(row);
     s.multicast = header_.multicast;
-    if (const auto f = row.find("timer")) s.kernel_alone = f->string() == "cupti";
+    const auto timer = row.find("timer");
+    s.kernel_alone = timer ? timer->string() == "cupti" : header_.kernel_alone;
     if (const auto a = row.find("algo"); a && a->string() != "auto") force(s, *a, row["proto"]);
     out_.collectives.push_back(std::move(s));
   }
@@ -120,6 +129,7 @@ class Reader {
     if (is_warm(row, kind)) return;
     auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
     if (shape.count.si() > 1) s.group = kind == "grouped_mm" ? "gemm grouped" : "gemm batched";
+    s.gemm.grouped = kind == "grouped_mm";
     add(row, std::move(s));
   }
 
@@ -137,7 +147,7 @@ class Reader {
   // Operands that lie in the cache are not what a training step finds: counted, not used.
   bool is_warm(const Field& row, const std::string& what) {
     const auto f = row.find("l2");
-    if (!f || f->string() != "warm") return false;
+    if (f ? f->string() != "warm" : !header_.warm) return false;
     ++out_.unused[what + ", cached operands"];
     return true;
   }

@@ -6,6 +6,19 @@
 
 namespace napkin {
 
+namespace {
+
+// Starting up transfers of x bytes to each peer: ramp · x² / (x² + x₀²) [+ fill · x / (x + x₁)].
+template <class K>
+SecondsT<K> starting(const Scope<K>& scope, const DirectConstants& d, BytesT<K> x) {
+  const auto x0 = scope.read("ramp_size", d.ramp_size);
+  const SecondsT<K> ramp = scope.read("ramp", d.ramp) * (x * x / (x * x + x0 * x0));
+  if (!(d.fill.value.si() > 0)) return ramp;
+  return ramp + scope.read("fill", d.fill) * (x / (x + scope.read("fill_size", d.fill_size)));
+}
+
+}  // namespace
+
 template <class K>
 CollectiveCost<K> direct_cost(const Scope<K>& scope, const CollectiveTuning& t, Operation o, BytesT<K> bytes,
                               const Placement& p, const Links<K>& l) {
@@ -13,9 +26,7 @@ CollectiveCost<K> direct_cost(const Scope<K>& scope, const CollectiveTuning& t, 
   const bool one = o == Operation::send_recv;
   const auto n = scope.input("p", one ? 2.0 : static_cast<double>(p.ranks));
   const auto part = one ? bytes : let("part", bytes / n);  // for one peer
-  const auto x0 = scope.read("ramp_size", d.ramp_size);
-  auto latency = scope.read("base", d.base) + (n - 1) * scope.read("per_peer", d.per_peer) +
-                 scope.read("ramp", d.ramp) * (part * part / (part * part + x0 * x0));
+  auto latency = scope.read("base", d.base) + (n - 1) * scope.read("per_peer", d.per_peer) + starting<K>(scope, d, part);
   const auto bus = scope.read("share", d.share) * l.inner;
   CollectiveCost<K> c;
   c.algorithm = to_string(Algorithm::direct).data();
@@ -71,9 +82,7 @@ RaggedCost<K> ragged_cost(const Scope<K>& scope, const Network& net, const Group
     const DirectConstants& d = net.tuning->direct;
     bus = scope.read("share", d.share) * l.inner;
     const auto part = let("part", (r.inside + scope.input("bytes across", Bytes::si(beyond[1]))) / peers);
-    const auto x0 = scope.read("ramp_size", d.ramp_size);
-    latency = scope.read("base", d.base) + peers * scope.read("per_peer", d.per_peer) +
-              scope.read("ramp", d.ramp) * (part * part / (part * part + x0 * x0));
+    latency = scope.read("base", d.base) + peers * scope.read("per_peer", d.per_peer) + starting<K>(scope, d, part);
     if (beyond[1] > 0) latency = latency + l.hop;
     if (p.one_node()) copied = scope.read("copy", d.copy) * own / l.inner;
   }

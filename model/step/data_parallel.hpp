@@ -29,6 +29,9 @@ struct DataParallelCost {
 template <class K>
 [[nodiscard]] DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l,
                                                      const StageCost<K>& stage);
+template <class K>
+[[nodiscard]] DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l,
+                                                     const StageCost<K>& stage, Prices<K>& prices);
 
 // What `communication` adds to a window of compute it may hide in: it hides in the usable share of the window, and what
 // hides still slows the compute by `contention` (shared memory bandwidth and units).

@@ -12,6 +12,7 @@ template <class K>
 struct GemmShape {
   ScalarT<K> m, n, k;
   ScalarT<K> count = 1;
+  bool grouped = false;  // a pointer for each product: kernels of their own (GemmConstants::grouped)
 };
 
 // One attention call over `batch` sequences. Causal: the queries are the last of the keys' sequence, each sees itself and

@@ -6,10 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace napkin::validation {
+#include "model/percentile.hpp"
 
-// The q-quantile (0 ≤ q ≤ 1) by linear interpolation between order statistics: position q·(n − 1). Not for an empty set.
-[[nodiscard]] double percentile(std::vector<double> values, double q);
+namespace napkin::validation {
 
 // Of errors predicted/measured − 1.
 struct ErrorSummary {

@@ -16,6 +16,7 @@
 
 #include "hardware/hardware_input.hpp"
 #include "model/collective/record_input.hpp"
+#include "model/percentile.hpp"
 
 using namespace napkin;
 
@@ -63,13 +64,6 @@ std::vector<CollectiveRecord> generation_rows(const std::string& folder, const s
   return out;
 }
 
-
-double percentile(std::vector<double> v, double q) {
-  std::sort(v.begin(), v.end());
-  const double x = q * static_cast<double>(v.size() - 1);
-  const auto i = static_cast<std::size_t>(x);
-  return v[i] + (x - static_cast<double>(i)) * (v[std::min(i + 1, v.size() - 1)] - v[i]);
-}
 
 struct Errors {
   std::vector<double> of;

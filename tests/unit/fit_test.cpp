@@ -1,10 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include "calibrate/fit/kernel_fit.hpp"
+#include "calibrate/fit/library_fit.hpp"
 #include "hardware/hardware_input.hpp"
+#include "model/percentile.hpp"
 
 using namespace napkin;
 using namespace napkin::fit;
@@ -41,12 +44,18 @@ TEST_SUITE("fit") {
     truth.gemm.floor.value = 4 * us;
     truth.gemm.wave.value = 1 * us;
     truth.gemm.split.value = 3 * us;
+    truth.gemm.epilogue = {.value = 2 * us, .place = {}, .source = {}};
+    truth.gemm.balance = {.value = 0.6, .place = {}, .source = {}};
+    truth.gemm.spread = {.value = 0.2, .place = {}, .source = {}};
     auto fitted = read_hardware("h100-sxm").accelerator;
     const auto fit = fit_gemm(fitted, synthetic_gemms(truth), {});
     CHECK(fit.value("rate") == doctest::Approx(0.7).epsilon(0.02));
     CHECK(fit.value("memory_fraction") == doctest::Approx(0.9).epsilon(0.04));
     CHECK(fit.value("floor") == doctest::Approx(4e-6).epsilon(0.15));
-    CHECK(fit.value("wave") == doctest::Approx(1e-6).epsilon(0.35));
+    // A wave's constant and its epilogue differ by the tile alone: their sum over a full tile is what is told well.
+    CHECK(fit.value("wave") + fit.value("epilogue") == doctest::Approx(3e-6).epsilon(0.15));
+    CHECK(fit.value("balance") == doctest::Approx(0.6).epsilon(0.25));
+    CHECK(fit.value("spread") == doctest::Approx(0.2).epsilon(0.3));
     CHECK(fit.value("split") == doctest::Approx(3e-6).epsilon(0.25));
     CHECK(fitted.gemm.rate[bf16]->burst->value.si() == fit.value("rate"));
     CHECK(fit.held_out.n > 40);
@@ -56,6 +65,47 @@ TEST_SUITE("fit") {
       CHECK(p.standard_error > 0);
       CHECK_FALSE(p.at_bound);
     }
+  }
+
+  TEST_CASE("few samples leave epilogue, balance and spread as they are") {
+    auto truth = read_hardware("a100-sxm-80gb").accelerator;
+    auto samples = synthetic_gemms(truth);
+    samples.resize(60);
+    const auto fit = fit_gemm(truth, samples, {.held_out = 0});
+    CHECK(fit.parameters.size() == 5);
+    CHECK_FALSE(truth.gemm.epilogue);
+  }
+
+  TEST_CASE("the constants of a library come back, those that no sample feels stay, and the hop stays where ranks do not vary") {
+    const auto base = read_hardware("h200").network;
+    auto truth = base;
+    auto tuning = std::make_shared<CollectiveTuning>(*base.tuning);
+    tuning->ring[0].base.value = 3 * us;
+    tuning->direct.base.value = 5 * us;
+    tuning->direct.fill.value = 30 * us;
+    tuning->direct.fill_size.value = 8e6 * byte;
+    truth.tuning = tuning;
+    truth.tiers[0].efficiency.value = 0.8;
+    std::mt19937 random(5);
+    std::normal_distribution<double> noise(0, 0.01);
+    std::vector<CollectiveSample> samples;
+    for (const auto o : {Operation::all_gather, Operation::all_reduce, Operation::send_recv, Operation::all_to_all, Operation::broadcast})
+      for (double bytes = 8; bytes < 5e9; bytes *= 2) {
+        auto s = collective_sample(o, 2, 0, bytes, 1);
+        s.seconds = predict(truth, s) * std::exp(noise(random)) * (samples.size() % 10 == 9 ? 2 : 1);
+        samples.push_back(s);
+      }
+    auto network = base;
+    const auto fit = fit_library(network, samples, 0.2);
+    CHECK(fit.value("efficiency") == doctest::Approx(0.8).epsilon(0.02));
+    CHECK(fit.value("ring/ll/base") == doctest::Approx(3e-6).epsilon(0.05));
+    CHECK(fit.value("direct/base") == doctest::Approx(5e-6).epsilon(0.05));
+    CHECK(fit.value("direct/fill") == doctest::Approx(30e-6).epsilon(0.2));
+    CHECK(fit.held_out.median < 0.03);
+    for (const auto& p : fit.parameters) CHECK_FALSE(p.name.ends_with("/hop"));
+    CHECK(network.tuning->own);
+    CHECK_FALSE(base.tuning->own);
+    CHECK(network.tuning->nvls.base.value == base.tuning->nvls.base.value);
   }
 
   TEST_CASE("known attention constants come back") {
@@ -111,7 +161,13 @@ TEST_SUITE("fit") {
     CHECK(r.median == doctest::Approx(0.2));
     CHECK(r.bias == doctest::Approx(0.1));
     int held = 0;
-    for (int i = 0; i < 10000; ++i) held += is_held_out("1x" + std::to_string(i) + "x4096", 0.2) ? 1 : 0;
+    for (int i = 0; i < 10000; ++i) {
+      const auto shape = "1x" + std::to_string(i) + "x4096";
+      held += is_held_out(shape, 0.2) ? 1 : 0;
+      int folds = 0;
+      for (int f = 0; f < 5; ++f) folds += is_held_out(shape, {0.2, f}) ? 1 : 0;
+      CHECK(folds == 1);
+    }
     CHECK(held > 1850);
     CHECK(held < 2150);
   }

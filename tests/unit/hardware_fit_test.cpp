@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <random>
 
 #include "calibrate/fit/hardware_file.hpp"
+#include "calibrate/fit/kernel_fit.hpp"
 #include "calibrate/samples/check.hpp"
 #include "hardware/constants.hpp"
 #include "hardware/hardware_input.hpp"
@@ -73,17 +77,16 @@ TEST_SUITE("hardware fit") {
     const auto report = check(fit.hardware, samples, 0.2, Regime::burst);
     const struct {
       const char *group, *sizes;
-      double median, p90;  // per cent
+      double median, p90;  // per cent: what was asked for
     } rows[] = {{"gemm bf16", "100 us and more", 3, 9},
                 {"gemm bf16", "all", 5, 13},
                 {"gemm fp8", "100 us and more", 3, 9},
-                {"gemm fp8", "all", 4, 12.5},  // target 4 / 10: tiles of 64 x 64 over long k are split deeper than 8
+                {"gemm fp8", "all", 4, 10},
                 {"attention forward cudnn", "all", 4, 12},
                 {"attention backward cudnn", "all", 6, 15},
                 {"all attention decode", "100 us and more", 4, 12},
                 {"all memory-bound", "100 us and more", 5, 12},
-                {"all memory-bound", "all", 5, 18},  // target 5 / 12: a kernel that only writes waits for no load
-                {"all-reduce", "1 MiB and more", 8, 12}};
+                {"all memory-bound", "all", 5, 12}};
     for (const auto& row : rows) {
       CAPTURE(row.group);
       CAPTURE(row.sizes);
@@ -96,6 +99,51 @@ TEST_SUITE("hardware fit") {
     }
     const auto& gemm = fit.hardware.accelerator.gemm.rate[static_cast<std::size_t>(Format::bf16)];
     CHECK(gemm->sustained->value.si() < 0.9 * gemm->burst->value.si());
+  }
+
+  // Few sizes of each kind are held out of one fit: here every one is predicted by a fit that has not seen it.
+  TEST_CASE("two H200: every collective by the one of five fits that did not see it") {
+    const auto samples = read_samples({NAPKIN_SOURCE_DIR "/tests/own/measure/h200-2gpu.jsonl"});
+    const auto report = cross_validated(read_hardware("h200"), samples, 5, Regime::burst);
+    const auto median = [&](const std::string& group, const std::string& sizes) {
+      const auto at = std::find_if(report.groups.begin(), report.groups.end(),
+                                   [&](const Comparison& c) { return c.group == group && c.sizes == sizes; });
+      REQUIRE(at != report.groups.end());
+      std::printf("%-16s %-16s n %3zu  median %4.1f %%  p90 %4.1f %%\n", group.c_str(), sizes.c_str(), at->residual.n,
+                  100 * at->residual.median, 100 * at->residual.p90);
+      return 100 * at->residual.median;
+    };
+    for (const auto* kind : {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv", "broadcast"}) {
+      CAPTURE(kind);
+      CHECK(median(kind, "1 MiB and more") <= 8);
+      CHECK(median(kind + std::string(", 2 ranks"), "to 4 KiB") <= 20);
+    }
+  }
+
+  // The tables: fitted on half of the shapes, reported on the other.
+  TEST_CASE("bf16 products of third-party tables, by a fit to the other half") {
+    const char* given = std::getenv("NAPKIN_SHARED_DATA");
+    const std::string table = (given != nullptr ? given : NAPKIN_SOURCE_DIR "/../shared/data") + std::string("/measured/gemm_us.csv");
+    if (!std::filesystem::exists(table)) {
+      std::printf("skipped: no %s\n", table.c_str());
+      return;
+    }
+    const struct {
+      const char *device, *hardware;
+      double median, p90;  // per cent
+    } rows[] = {{"A100-SXM4-80GB", "a100-sxm-80gb", 4, 13},
+                {"H100-SXM5-80GB", "h100-sxm", 3, 11},
+                {"H200-SXM-141GB", "h200-sxm", 4.5, 13},
+                {"B200-HGX", "b200-hgx", 7, 19}};
+    for (const auto& row : rows) {
+      CAPTURE(row.device);
+      auto a = read_hardware(row.hardware).accelerator;
+      const auto fit = fit_gemm(a, read_gemm_table(table, row.device, "bfloat16"), {.held_out = 0.5});
+      std::printf("gemm bf16 %-16s held out %zu  median %4.1f %%  p90 %4.1f %%\n", row.device, fit.held_out.n,
+                  100 * fit.held_out.median, 100 * fit.held_out.p90);
+      CHECK(100 * fit.held_out.median <= row.median);
+      CHECK(100 * fit.held_out.p90 <= row.p90);
+    }
   }
 
   TEST_CASE("known constants come back, in two regimes, and the written file holds them") {

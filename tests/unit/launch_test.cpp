@@ -44,7 +44,15 @@ class Draw {
     if (one_in(2)) s += R"(, "ep": )" + std::to_string(pick({1, 2, 4, 8})) + R"(, "etp": )" + std::to_string(one_in(3) ? tp : 1);
     if (wide && dp % 2 == 0 && one_in(4)) s += R"(, "zero_group": )" + std::to_string(dp * cp / 2);
     if (one_in(6) && pp > 1) s += R"(, "schedule": "gpipe")";
-    return s + "}}";
+    if (wide && one_in(8) && tp > 1) s += R"(, "exposed": ["tp"])";
+    else if (wide && one_in(8) && dp > 1) s += R"(, "exposed": ["dp"])";
+    if (wide && one_in(8) && pp > 1) s += R"(, "order": "tp-cp-pp-dp")";
+    if (wide && one_in(8) && cp > 1) s += R"(, "cp_exchange": "all-gather")";
+    s += '}';
+    if (wide && recompute == 2 && one_in(2)) s += R"(, "recompute_layers": 1)";
+    if (wide && one_in(8)) s += R"(, "optimizer_offload": true)";
+    if (wide && one_in(8) && recompute == 0 && pp == 1) s += R"(, "activation_offload_layers": 2)";
+    return s + '}';
   }
 
  private:
@@ -126,6 +134,10 @@ Trip round_trips(const std::string& name, int tries, unsigned seed, const std::v
     Layout want = run->layout;
     // All replicas is what a group of that many is.
     if (want.zero == 0 || want.zero_group == want.dp * want.cp) want.zero_group = 0;
+    // What a layout leaves exposed that its framework does not hide anyway, and a choice that is the usual one.
+    if (!want.sp || run->profile->overlap.tensor_parallel.value == 0) want.exposed &= exposed_data_parallel;
+    if (want.dp * want.cp == 1 || !run->profile->data_parallel.overlap_gradient) want.exposed &= exposed_tensor_parallel;
+    if (context_exchange(run->job, want) == run->profile->context_exchange) want.exchange = ExchangeChoice::usual;
     Layout got = back.layout;
     if (got.zero_group == got.dp * got.cp) got.zero_group = 0;
     CHECK(describe(got) == describe(want));
@@ -371,7 +383,7 @@ TEST_SUITE("launch") {
     for (const std::string& name : target_names()) targets.push_back(read_target(name));
     for (int i = 0; i < 20'000; ++i) {
       std::string text;
-      for (unsigned n = random() % 24; n > 0; --n) text += pieces[random() % std::size(pieces)];
+      for (auto n = random() % 24; n > 0; --n) text += pieces[random() % std::size(pieces)];
       const std::string what = complaint(text, targets[static_cast<std::size_t>(i) % targets.size()]);
       CAPTURE(text);
       CHECK(what.find('\n') == std::string::npos);

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "calibrate/measure/case.hpp"
 #include "calibrate/measure/cuda/timer.hpp"
@@ -191,6 +192,16 @@ TEST_CASE("ranks share what they know") {  // also run under mpirun, with this c
   int shared = 7 + world.rank();
   world.share(&shared, sizeof shared);
   CHECK(shared == 7);
+  // Each number goes to one rank.
+  constexpr std::size_t numbers = 100;
+  std::string mine;
+  for (std::size_t n = world.next(); n < numbers; n = world.next()) mine += std::to_string(n) + ' ';
+  std::vector<int> dealt(numbers);
+  for (const std::string& text : world.texts(mine)) {
+    std::istringstream words(text);
+    for (std::size_t n = 0; words >> n;) ++dealt.at(n);
+  }
+  CHECK(dealt == std::vector<int>(numbers, 1));
 }
 
 TEST_CASE("an unknown group is refused with those that are known") {
@@ -236,6 +247,23 @@ TEST_CASE("a file is written line by line, refused when it exists, and taken up 
   REQUIRE(all.size() == 3);
   for (const auto& line : all) CHECK_FALSE(Json::parse(line, nullptr, false).is_discarded());
   CHECK(RecordFile(path, header, true).done() == 2);
+}
+
+TEST_CASE("what the header says of all rows is not repeated in them; a file begun without it goes on without it") {
+  const Folder folder;
+  const auto path = (folder.path / "s.jsonl").string(), old = (folder.path / "old.jsonl").string();
+  auto common = header;
+  common["rows"] = {{"timer", "cupti"}, {"sm_mhz", 1980}, {"throttle", Json::array()}};
+  RecordFile f(path, common, false);
+  f.append(record(a_case, {{1e-6}, {{"timer", "cupti"}, {"sm_mhz", 1980.0}, {"throttle", {"power cap"}}}}));
+  const auto row = Json::parse(lines(path).back());
+  CHECK_FALSE(row.contains("timer"));
+  CHECK_FALSE(row.contains("sm_mhz"));
+  CHECK(row.at("throttle") == Json::array({"power cap"}));
+  CHECK(f.has(a_case));
+  { RecordFile first(old, header, false); }
+  RecordFile(old, common, true).append(record(a_case, {{1e-6}, {{"timer", "cupti"}}}));
+  CHECK(Json::parse(lines(old).back()).at("timer") == "cupti");
 }
 
 TEST_CASE("samples of another machine are not mixed") {

@@ -61,6 +61,23 @@ TEST_SUITE("samples") {
     CHECK_FALSE(s.regime_stated);
   }
 
+  TEST_CASE("what the header says of all rows holds of those that do not say otherwise") {
+    const Lines file(R"({"kind":"device","name":"X","world":2,"rows":{"timer":"cupti","l2":"warm"}}
+{"kind":"copy","moved":4096,"t_s":3e-6}
+{"kind":"copy","moved":8192,"t_s":3e-6,"l2":"cold"}
+{"kind":"write","moved":8192,"t_s":3e-6,"l2":"cold","timer":"events"}
+{"kind":"all_reduce","bytes":1024,"t_s":1e-5}
+)");
+    const auto s = file.read();
+    REQUIRE(s.kernels.size() == 2);
+    CHECK_FALSE(s.kernels[0].host_timed);
+    CHECK(s.kernels[1].host_timed);
+    CHECK(s.kernels[1].traffic == Traffic::fill);
+    CHECK(s.unused.at("copy, cached operands") == 1);
+    CHECK(s.collectives.at(0).kernel_alone);
+    CHECK_FALSE(s.device.contains("rows"));
+  }
+
   TEST_CASE("a host-timed kernel shorter than four calls is not compared") {
     const Lines file(R"({"kind":"device","name":"X"}
 {"kind":"launch","what":"one element","t_s":2e-5}

@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "model/serving/decode.hpp"
 #include "model/serving/kv_cache.hpp"
+#include "model/serving/queueing.hpp"
 #include "model/serving/traffic.hpp"
 #include "model/transformer/model_input.hpp"
 
@@ -44,6 +47,26 @@ TEST_SUITE("serving") {
     CHECK(step(b).weights.si() == doctest::Approx(step(b).math.si()));
     CHECK(step(2 * b).time.si() == doctest::Approx(2 * step(1).time.si()));
     CHECK(step(b).tokens_per_s.si() == doctest::Approx(8 * step(b).per_accelerator.si()));
+  }
+
+  TEST_CASE("waiting: one server, many, and the tail") {
+    const Scope<Plain> s;
+    CHECK(erlang_c(1, 0.6) == doctest::Approx(0.6));
+    CHECK(erlang_c(2, 1.0) == doctest::Approx(1.0 / 3));       // a²/2/(1−ρ) over 1 + a + that
+    CHECK(erlang_c(10, 7.0) == doctest::Approx(0.2217).epsilon(1e-3));  // tables of formula C
+    const auto wait = [&](double rate, double servers, double v, double q) {
+      return queue_wait(s, PerSecond::si(rate), 0.1 * second, Scalar(servers), Scalar(v), Scalar(q));
+    };
+    CHECK(wait(6, 1, 1, 0.99).mean.si() == doctest::Approx(0.6 / (1 - 0.6) * 0.1));    // M/M/1
+    CHECK(wait(6, 1, 0, 0.99).mean.si() == doctest::Approx(0.6 / (1 - 0.6) * 0.1 / 2));  // M/D/1: half of it
+    CHECK(wait(6, 1, 1, 0.99).tail.si() == doctest::Approx(std::log(0.6 / 0.01) * 0.1 / 0.4));  // exact for M/M/1
+    CHECK(wait(6, 10, 0, 0.99).tail.si() == 0);  // hardly anyone waits
+    CHECK(wait(6, 1, 0, 0.999).tail.si() > wait(6, 1, 0, 0.99).tail.si());
+    CHECK(wait(9, 1, 0, 0.99).tail.si() > wait(6, 1, 0, 0.99).tail.si());
+    CHECK(poisson_quantile(1, 0.99) == 4);
+    CHECK(poisson_quantile(10, 0.99) == 18);
+    CHECK(poisson_quantile(10000, 0.5) == doctest::Approx(10000).epsilon(1e-4));
+    CHECK(poisson_quantile(10000, 0.99) == doctest::Approx(10000 + 2.326 * 100).epsilon(1e-3));
   }
 
   TEST_CASE("speculation and queues at their ends") {

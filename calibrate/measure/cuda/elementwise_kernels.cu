@@ -1,5 +1,7 @@
 #include <cuda_bf16.h>
 
+#include <type_traits>
+
 #include "calibrate/measure/cuda/kernels.hpp"
 
 namespace napkin::measure::kernels {
@@ -45,58 +47,72 @@ __device__ float reduce(float v, Op op, float identity) {
   return v;
 }
 
-// One block a row; the row stays in registers: at most `held` vectors a thread.
-constexpr int held = 4;
+// One block a row; the row stays in registers, `each` vectors a thread, all loaded before the first is used: a thread that
+// waits for one load at a time would walk through its row. Blocks are small, at most 256 threads up to 16,384 values, so
+// that several share a unit whatever the width.
+constexpr int narrow_each = 4, wide_each = 8, narrow_vectors = 1024;
 
-__global__ void rms_norm_rows(const Eight* x, const Eight* weight, Eight* y, int vectors, float inverse_h) {
-  const Eight* row = x + std::size_t(blockIdx.x) * vectors;
-  Eight* out = y + std::size_t(blockIdx.x) * vectors;
-  Eight mine[held];
-  float sum = 0, f[lanes], w[lanes];
+__device__ void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+template <int each>
+__device__ void load_row(Eight (&mine)[each], const Eight* row, int vectors) {
 #pragma unroll
-  for (int i = 0; i < held; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
-      mine[i] = row[at];
+  for (int i = 0; i < each; ++i)
+    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) mine[i] = row[at];
+}
+
+template <int each>
+__global__ void rms_norm_rows(const Eight* x, const Eight* weight, Eight* y, int vectors, float inverse_h) {
+  Eight* out = y + std::size_t(blockIdx.x) * vectors;
+  Eight mine[each];
+  load_row(mine, x + std::size_t(blockIdx.x) * vectors, vectors);
+#pragma unroll
+  for (int i = 0; i < each; ++i)
+    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) prefetch(weight + at);
+  float sum = 0, f[lanes], g[lanes];
+#pragma unroll
+  for (int i = 0; i < each; ++i)
+    if (i * blockDim.x + threadIdx.x < vectors) {
       unpack(mine[i], f);
 #pragma unroll
       for (const float v : f) sum += v * v;
     }
   const float scale = rsqrtf(reduce(sum, Sum{}, 0.0F) * inverse_h + 1e-5F);
 #pragma unroll
-  for (int i = 0; i < held; ++i)
+  for (int i = 0; i < each; ++i)
     if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
       unpack(mine[i], f);
-      unpack(weight[at], w);
+      unpack(weight[at], g);
 #pragma unroll
-      for (int l = 0; l < lanes; ++l) f[l] *= scale * w[l];
+      for (int l = 0; l < lanes; ++l) f[l] *= scale * g[l];
       out[at] = pack(f);
     }
 }
 
+template <int each>
 __global__ void softmax_rows(const Eight* x, Eight* y, int vectors) {
-  const Eight* row = x + std::size_t(blockIdx.x) * vectors;
   Eight* out = y + std::size_t(blockIdx.x) * vectors;
-  Eight mine[held];
+  Eight mine[each];
+  load_row(mine, x + std::size_t(blockIdx.x) * vectors, vectors);
   float f[lanes], largest = -INFINITY, sum = 0;
 #pragma unroll
-  for (int i = 0; i < held; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
-      mine[i] = row[at];
+  for (int i = 0; i < each; ++i)
+    if (i * blockDim.x + threadIdx.x < vectors) {
       unpack(mine[i], f);
 #pragma unroll
       for (const float v : f) largest = fmaxf(largest, v);
     }
   largest = reduce(largest, Max{}, -INFINITY);
 #pragma unroll
-  for (int i = 0; i < held; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
+  for (int i = 0; i < each; ++i)
+    if (i * blockDim.x + threadIdx.x < vectors) {
       unpack(mine[i], f);
 #pragma unroll
       for (const float v : f) sum += __expf(v - largest);
     }
   const float scale = 1 / reduce(sum, Sum{}, 0.0F);
 #pragma unroll
-  for (int i = 0; i < held; ++i)
+  for (int i = 0; i < each; ++i)
     if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
       unpack(mine[i], f);
 #pragma unroll
@@ -150,13 +166,14 @@ __global__ void add_all(const Eight* x, const Eight* residual, Eight* y, std::si
   y[i] = pack(a);
 }
 
-__global__ void cast_all(const Eight* x, float4* y, std::size_t n) {
+// Four values a thread, so that a warp writes one piece.
+__global__ void cast_all(const uint2* x, float4* y, std::size_t n) {
   const std::size_t i = blockIdx.x * std::size_t(blockDim.x) + threadIdx.x;
   if (i >= n) return;
-  float f[lanes];
-  unpack(x[i], f);
-  y[2 * i] = {f[0], f[1], f[2], f[3]};
-  y[2 * i + 1] = {f[4], f[5], f[6], f[7]};
+  const uint2 v = x[i];
+  const float2 low = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(v.x));
+  const float2 high = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(v.y));
+  y[i] = {low.x, low.y, high.x, high.y};
 }
 
 __device__ void adam_one(float& w, float g, float& m, float& v, const AdamStep& s) {
@@ -177,20 +194,27 @@ __global__ void adam_all(float4* weight, const float4* gradient, float4* first, 
 unsigned blocks(std::size_t n) { return static_cast<unsigned>((n + flat_threads - 1) / flat_threads); }
 const Eight* in(const void* p) { return static_cast<const Eight*>(p); }
 Eight* out(void* p) { return static_cast<Eight*>(p); }
-// Threads of a block that holds a row of `vectors`, a multiple of a warp.
+// Vectors of a row that a thread holds, and threads of the block then, a multiple of a warp.
+int row_each(int vectors) { return vectors <= narrow_vectors ? narrow_each : wide_each; }
 int row_threads(int vectors) {
-  const int each = vectors <= 256 ? 1 : vectors <= 1024 ? 2 : held;
-  const int wanted = (vectors + each - 1) / each;
+  const int wanted = (vectors + row_each(vectors) - 1) / row_each(vectors);
   return (wanted + warp - 1) / warp * warp;
+}
+template <class F>
+void with_each(int vectors, F f) {
+  if (row_each(vectors) == narrow_each) return f(std::integral_constant<int, narrow_each>{});
+  return f(std::integral_constant<int, wide_each>{});
 }
 
 }  // namespace
 
 void rms_norm(const void* x, const void* weight, void* y, int tokens, int h, cudaStream_t stream) {
-  rms_norm_rows<<<tokens, row_threads(h / lanes), 0, stream>>>(in(x), in(weight), out(y), h / lanes, 1.0F / float(h));
+  with_each(h / lanes, [&](auto each) {
+    rms_norm_rows<each.value><<<tokens, row_threads(h / lanes), 0, stream>>>(in(x), in(weight), out(y), h / lanes, 1.0F / float(h));
+  });
 }
 void softmax(const void* x, void* y, int tokens, int h, cudaStream_t stream) {
-  softmax_rows<<<tokens, row_threads(h / lanes), 0, stream>>>(in(x), out(y), h / lanes);
+  with_each(h / lanes, [&](auto each) { softmax_rows<each.value><<<tokens, row_threads(h / lanes), 0, stream>>>(in(x), out(y), h / lanes); });
 }
 void swiglu(const void* gate_up, void* y, int tokens, int h, cudaStream_t stream) {
   const std::size_t n = std::size_t(tokens) * (h / lanes);
@@ -205,8 +229,8 @@ void add(const void* x, const void* residual, void* y, int tokens, int h, cudaSt
   add_all<<<blocks(n), flat_threads, 0, stream>>>(in(x), in(residual), out(y), n);
 }
 void cast_fp32(const void* x, void* y, int tokens, int h, cudaStream_t stream) {
-  const std::size_t n = std::size_t(tokens) * (h / lanes);
-  cast_all<<<blocks(n), flat_threads, 0, stream>>>(in(x), static_cast<float4*>(y), n);
+  const std::size_t n = std::size_t(tokens) * (h / 4);
+  cast_all<<<blocks(n), flat_threads, 0, stream>>>(static_cast<const uint2*>(x), static_cast<float4*>(y), n);
 }
 void adam(float* weight, const float* gradient, float* first, float* second, std::size_t n, AdamStep step, cudaStream_t stream) {
   adam_all<<<blocks(n / 4), flat_threads, 0, stream>>>(reinterpret_cast<float4*>(weight), reinterpret_cast<const float4*>(gradient),

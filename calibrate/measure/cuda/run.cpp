@@ -164,6 +164,7 @@ Json header(const Device& d, const Ranks& ranks, const State& state, const Optio
   check(cudaRuntimeGetVersion(&runtime));
   const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   char time[32] = "";
+  const auto clocks = state.highest_clocks();
   std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
   return {{"kind", "device"},
           {"schema", 1},
@@ -185,13 +186,16 @@ Json header(const Device& d, const Ranks& ranks, const State& state, const Optio
           {"cudnn", cudnn_version(o.libraries)},
           {"nccl", nccl_version(o.libraries)},
           {"nvls", o.nvls},
-          {"clocks_max", state.highest_clocks()},
+          {"clocks_max", clocks},
           {"state", state.now()},
           {"modes", state.modes()},
           {"napkin", NAPKIN_VERSION},
           {"git", NAPKIN_GIT},
           {"time", time},
-          {"quick", o.quick}};
+          {"quick", o.quick},
+          // What holds of a row that does not say otherwise.
+          {"rows",
+           {{"timer", "cupti"}, {"l2", "cold"}, {"kernels", 1}, {"sm_mhz", clocks.value("sm_mhz", 0)}, {"mem_mhz", clocks.value("mem_mhz", 0)}, {"throttle", Json::array()}}}};
 }
 
 // What a process holds while it measures.
