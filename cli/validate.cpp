@@ -75,7 +75,7 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
-  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
+  if (o.choices) return print_choices(sources, o.min_gpus, o.worst, threads(o.threads), o.format);
   const std::vector<Replay> rows = replay_all(sources, o.threads);
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
