@@ -129,12 +129,10 @@ void run(const Options& o, Session& session) {
   if (outcome.best.empty()) {
     print(infeasible_text(base, outcome, out, o.margin));
   } else {
-    if (failures) print(render(goodput_table(base, effective, candidates, *failures, o.format), o.format));
-    if (failures && o.format == OutputFormat::csv) return;
-    if (failures) print("\n");
     if (o.pareto) print(render(pareto_table(one, o.price, o.format), o.format));
-    if (o.pareto && o.format == OutputFormat::csv) return;
-    if (o.pareto) print("\n");
+    if (failures) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, *failures, o.format), o.format));
+    if ((o.pareto || failures) && o.format == OutputFormat::csv) return;
+    if (o.pareto || failures) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
     if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
     ranking.notes.push_back(robustness_line(robust, candidates));

@@ -118,7 +118,10 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
                                 .chunks = l.vpp,
                                 .sp = l.sp,
                                 .pipelined = l.pp > 1,
-                                .communicators = communicators(l)});
+                                .layers = s.cost->depth,
+                                .host_bound = s.cost->host_bound,
+                                .communicators = communicators(l),
+                                .capacity = job.hardware->accelerator.capacity.value});
 }
 
 template <class K>
