@@ -457,14 +457,6 @@ void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, 
 }
 
 template <class K>
-LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators, const char* name) {
-  Prices<K> prices(scope, job);
-  LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
-  return cost;
-}
-
-template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
