@@ -43,18 +43,19 @@ void add_format(CLI::App& command, OutputFormat& format) {
                                                            {"md", OutputFormat::md},
                                                            {"csv", OutputFormat::csv},
                                                            {"json", OutputFormat::json},
-                                                           {"html", OutputFormat::html}};
+                                                           {"html", OutputFormat::html},
+                                                           {"latex", OutputFormat::latex}};
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) {
             format = formats.at(word);
             if (format == OutputFormat::html && capture == nullptr) page.emplace();
           },
-          "How to print the answer: table (default), md, csv, json or html")
+          "How to print the answer: table (default), md, csv, json, html or latex")
       ->check(CLI::Validator(
           [](std::string& word) {
             return formats.contains(word) ? std::string()
-                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json or html", word);
+                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json, html or latex", word);
           },
           "", "format"))
       ->type_name("FORMAT");

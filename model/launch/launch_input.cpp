@@ -155,10 +155,11 @@ std::string record_of(const Facts& f, const std::string& framework, const std::s
   return r.dump();
 }
 
-LaunchText read_launch(std::string_view text, const std::string& name, const Target& target) {
+LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, std::int64_t gpus) {
   LaunchText t;
   t.reading = interpret(read_configuration(text, name, target.files.front().format), target, name);
   if (t.reading.said.empty()) throw InputError(name + ": has no setting of " + target.title + " that is known");
+  if (gpus > 0) t.reading.facts.set("gpus", gpus);
   try {
     complete(t.reading.facts);
   } catch (const InputError& e) {
