@@ -10,6 +10,7 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
+#include "model/step/spread.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/operators.hpp"
 
@@ -96,6 +97,7 @@ struct Job {
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
   MeasuredNetwork measured;         // changes times, never memory
+  const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);
