@@ -74,13 +74,16 @@ Selection select(const std::vector<SourceText>& sources, std::int64_t min_gpus, 
   return s;
 }
 
+// The term in which theirs takes longest against ours.
+TermDifference<Seconds> largest_loss(const Compared& c) {
+  const Difference d = difference(c.choice.best->cost, c.choice.theirs);
+  return *std::max_element(d.time.begin(), d.time.end(), [](const auto& a, const auto& b) { return a.change() < b.change(); });
+}
+
 std::string mostly(const Compared& c) {
   if (!c.choice.best) return "nothing of ours leaves the margin free";
-  const Difference d = difference(c.choice.best->cost, c.choice.theirs);
-  const TermDifference<Seconds>* most = nullptr;
-  for (const auto& t : d.time)
-    if (most == nullptr || t.change() > most->change()) most = &t;
-  return most->change() > Seconds{} ? fmt::format("{} +{}", most->name, format(most->change())) : std::string("nothing");
+  const TermDifference<Seconds> most = largest_loss(c);
+  return most.change() > Seconds{} ? fmt::format("{} +{}", most.name, format(most.change())) : std::string("nothing");
 }
 
 // The axes in which the two differ, with ours: "pp 4, micro-batch 1".
@@ -99,8 +102,9 @@ std::string differs(const Compared& c) {
 std::string rank_text(const Choice& c) { return (c.rank_is_exact ? "" : "> ") + std::to_string(c.rank_is_exact ? c.rank : c.rank - 1); }
 
 struct Totals {
-  std::size_t fit = 0, near = 0, near_fit = 0;
-  std::vector<double> gains;
+  std::size_t fit = 0, near = 0;
+  std::vector<double> gains;                                     // increasing
+  std::map<std::string, std::vector<double>, std::less<>> far;  // gains above near_best, by the term that explains most
 };
 Totals totals(const std::vector<Compared>& all) {
   Totals t;
@@ -108,6 +112,7 @@ Totals totals(const std::vector<Compared>& all) {
     t.fit += c.choice.fits;
     t.near += c.near();
     if (c.choice.best) t.gains.push_back(c.choice.gain());
+    if (c.choice.best && !c.near()) t.far[std::string(largest_loss(c).name)].push_back(c.choice.gain());
   }
   std::sort(t.gains.begin(), t.gains.end());
   return t;
@@ -143,6 +148,7 @@ Json to_json(const std::vector<Compared>& all, const Selection& s) {
     j["summary"]["within_10_pct_share"] = static_cast<double>(t.near) / n;
   }
   if (!t.gains.empty()) j["summary"]["median_gain"] = percentile(t.gains, 0.5);
+  for (const auto& [term, gains] : t.far) j["summary"]["further_off"][term] = {{"n", gains.size()}, {"median_gain", percentile(gains, 0.5)}};
   return j;
 }
 
@@ -155,6 +161,19 @@ Table choices_table(const std::vector<Compared>& all, OutputFormat format) {
                       std::to_string(c.run.job.gpus), describe(c.run.layout), cell.time(c.choice.theirs.time),
                       cell.share(double(c.choice.theirs.memory.device / c.run.hardware->accelerator.capacity.value)), rank_text(c.choice), c.choice.best ? describe(c.choice.best->layout) : "-",
                       c.choice.best ? cell.share(c.choice.gain()) : "-", mostly(c)});
+  return t;
+}
+
+// Those further off than near_best, by the term that explains most.
+Table far_table(const std::vector<Compared>& all, OutputFormat format) {
+  const Cells cell(format);
+  Table t;
+  t.title = fmt::format("Further than {:.0f} % off, by the term in which theirs takes longest", 100 * near_best);
+  t.columns = {{"term", false}, {"choices", true}, {"median gain", true}};
+  const Totals sums = totals(all);
+  std::vector<std::pair<std::string, std::vector<double>>> far(sums.far.begin(), sums.far.end());
+  std::stable_sort(far.begin(), far.end(), [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  for (const auto& [term, gains] : far) t.rows.push_back({term, std::to_string(gains.size()), cell.share(percentile(gains, 0.5))});
   return t;
 }
 
@@ -188,6 +207,7 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
   if (format == OutputFormat::json) return print(to_json(all, s).dump(2) + "\n");
   if (format == OutputFormat::md) print(heading);
   if (format != OutputFormat::csv) print(summary_text(all, s) + "\n");
+  if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty()) print(render(far, format) + "\n");
   print(render(choices_table(all, format), format));
 }
 

@@ -135,7 +135,7 @@ Table comparison(const std::vector<Side>& all, OutputFormat output) {
   bytes("activations", [](const StageMemory<Plain>& m) { return m.activations; });
   bytes("logits and loss", [](const StageMemory<Plain>& m) { return m.logits; });
   bytes("transient", [](const StageMemory<Plain>& m) { return m.transient; });
-  bytes("buffers and context", [](const StageMemory<Plain>& m) { return m.buffers + m.fragmentation + m.overhead; });
+  bytes("buffers and context", [](const StageMemory<Plain>& m) { return m.buffers + m.fragmentation + m.held + m.overhead; });
   bytes("device", [](const StageMemory<Plain>& m) { return m.device; });
   row("capacity", [&](const Side& s) { return cell.gib(s.run.hardware->accelerator.capacity.value); });
   row("verdict", [](const Side& s) {

@@ -57,7 +57,7 @@ void run(const Options& o) {
     return;
   }
   print((o.format == OutputFormat::csv ? std::string() : headline(run) + "\n\n") + render(memory_table(run, p, o.format), o.format));
-  if (o.format == OutputFormat::table) print("\n" + assumption_lines(run));
+  if (in_full(o.format)) print("\n" + assumption_lines(run));
   if (o.explain) print("\n" + explain(roots));
 }
 

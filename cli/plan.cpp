@@ -1,16 +1,17 @@
 // napkin plan: every layout, ranked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/plan_decisions.hpp"
+#include "cli/plan_jobs.hpp"
 #include "cli/plan_view.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/space_flags.hpp"
-#include "model/input/number_input.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -21,78 +22,120 @@ struct Options {
   int top = 10;
   double margin = 1 - fits_below;
   unsigned threads = 0;
-  bool rules = false, goodput = false;
-  std::string gpu_mttf, restart, node_bandwidth;
+  bool rules = false, pareto = false;
+  GoodputFlags failures;
+  std::optional<double> price;
   OutputFormat format = OutputFormat::table;
 };
 
-Reliability reliability(const Options& o) {
-  Reliability r = usual_reliability();
-  const auto given = std::make_shared<const Source>(Source{Evidence::assumed, "as given"});
-  const auto take = [&](const char* flag, const std::string& text, auto& into, auto read) {
-    if (text.empty()) return;
-    if (!o.goodput) throw InputError(std::string(flag) + ": belongs to a ranking by goodput; give --goodput too");
-    into.value = read_flag(flag, [&] { return read(text); });
-    into.source = given;
-    if (!(into.value.si() > 0)) throw InputError(fmt::format("{}: \"{}\" is not above zero", flag, text));
-  };
-  take("--gpu-mttf", o.gpu_mttf, r.unit_mttf, parse_seconds);
-  take("--restart", o.restart, r.restart, parse_seconds);
-  take("--node-bandwidth", o.node_bandwidth, r.node_bandwidth, parse_bandwidth);
-  return r;
+Planned planned(const JobFlags& flags) {
+  Planned p;
+  p.request.place = flag_of;
+  apply(flags, p.request);
+  p.base = resolve(p.request, false);
+  return p;
 }
 
-// By effective step time, of as many of the fastest layouts as it takes to know that none is missing.
-EffectiveRanking goodput_ranking(Problem problem, std::size_t top, const Reliability& r, const Executor& executor) {
-  constexpr std::size_t most = 5000;
-  for (;; problem.keep *= 4) {
-    Outcome outcome = search(problem, executor);
-    const bool complete = outcome.best.size() < problem.keep;
-    (void)time_finalists(problem, problem.keep, outcome, executor);
-    EffectiveRanking ranking = rank_by_goodput(problem.job, outcome.best, complete, r, top);
-    if (ranking.proven || problem.keep > most) return ranking;
+Problem problem_of(const Options& o, const Run& base) {
+  return {.job = base.job,
+          .space = read_space(o.space),
+          .keep = finalists(static_cast<std::size_t>(o.top)),
+          .margin = o.margin,
+          .front = o.pareto};
+}
+
+// Several jobs side by side.
+void run_many(const Options& o, const std::vector<JobFlags>& jobs, Session& session) {
+  const Executor executor = threads(o.threads);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Planned> all;
+  for (const JobFlags& flags : jobs) {
+    Planned& p = all.emplace_back(planned(flags));
+    const Problem problem = problem_of(o, p.base);
+    p.outcome = search(problem, executor);
+    p.timing = time_finalists(problem, static_cast<std::size_t>(o.top), p.outcome, executor);
   }
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (std::ranges::all_of(all, [](const Planned& p) { return p.outcome.best.empty(); })) session.exit_code = 1;
+  if (o.format == OutputFormat::json) {
+    // The layouts of all jobs by tokens a second; the counts are sums.
+    nlohmann::ordered_json j{{"schema", 1}, {"layouts", nlohmann::ordered_json::array()}};
+    std::int64_t searched = 0, feasible = 0;
+    for (const Planned& p : all) {
+      for (auto& layout : plan_json(p.request, p.base, p.outcome, p.timing, {}, o.margin, 0)["layouts"])
+        j["layouts"].push_back(std::move(layout));
+      searched += p.outcome.searched;
+      feasible += p.outcome.feasible;
+    }
+    const auto rate = [](const nlohmann::ordered_json& l) {
+      return l["tokens_per_s_per_gpu"].get<double>() * l["run"]["gpus"].get<double>();
+    };
+    std::stable_sort(j["layouts"].begin(), j["layouts"].end(), [&](const auto& a, const auto& b) { return rate(a) > rate(b); });
+    for (std::size_t i = 0; i < j["layouts"].size(); ++i) j["layouts"][i]["rank"] = i + 1;
+    j["searched"] = searched;
+    j["pruned"] = 0;
+    j["feasible"] = feasible;
+    j["jobs"] = jobs_json(all, o.price);
+    if (o.pareto) j["pareto"] = pareto_json(all, o.price);
+    j["elapsed_s"] = elapsed;
+    print(j.dump(2) + "\n");
+    return;
+  }
+  print(render(jobs_table(all, o.price, o.format), o.format));
+  if (o.pareto && o.format != OutputFormat::csv) print("\n" + render(pareto_table(all, o.price, o.format), o.format));
 }
 
 void run(const Options& o, Session& session) {
-  const Reliability failures = reliability(o);
-  RunRequest request;
-  request.place = flag_of;
-  apply(o.job, request);
-  const Run base = resolve(request, false);
+  const std::vector<JobFlags> jobs = each_job(o.job);
+  const std::optional<Reliability> failures = read_reliability(o.failures);
+  if (jobs.size() > 1 && failures) throw InputError("--goodput: ranks the layouts of one job; give one number of accelerators");
+  if (jobs.size() > 1) return run_many(o, jobs, session);
+  std::vector<Planned> one{planned(jobs.front())};
+  const RunRequest& request = one.front().request;
+  const Run& base = one.front().base;
   const auto top = static_cast<std::size_t>(o.top);
-  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = finalists(top), .margin = o.margin};
+  const Problem problem = problem_of(o, base);
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
-  Outcome outcome = search(problem, executor);
+  Outcome& outcome = one.front().outcome = search(problem, executor);
   const FinalistTiming timing = time_finalists(problem, problem.keep, outcome, executor);
   const std::vector<RankedLayout> candidates = outcome.best;
   if (outcome.best.size() > top) outcome.best.resize(top);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const Robustness robust = robustness(candidates, base.spread->time.nine_in_ten);
   EffectiveRanking effective;
-  if (o.goodput && !outcome.best.empty()) effective = goodput_ranking(problem, top, failures, executor);
-  std::vector<Remedy> remedy;
+  if (failures && !candidates.empty()) effective = goodput_ranking(problem, top, *failures, executor);
+  WayOut out;
   if (outcome.why == Outcome::Why::infeasible) {
     session.exit_code = 1;
-    if (outcome.closest) remedy = remedies(problem, executor);
+    if (outcome.closest) {
+      out.remedies = remedies(problem, executor);
+      out.fixes = fixes({.job = base.job,
+                         .layout = outcome.closest->layout,
+                         .limit = (1 - o.margin) * base.hardware->accelerator.capacity.value,
+                         .keep = 4});
+    }
   }
 
   if (o.format == OutputFormat::json) {
-    auto j = plan_json(request, base, outcome, timing, remedy, o.margin, elapsed);
-    if (!outcome.best.empty()) j["robustness"] = robustness_json(robust, candidates);
-    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, failures);
+    auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
+    if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
+    if (!candidates.empty()) j["robustness"] = robustness_json(robust, candidates);
+    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, *failures);
+    if (o.pareto && !candidates.empty()) j["pareto"] = pareto_json(one, o.price);
     print(j.dump(2) + "\n");
     return;
   }
   if (outcome.best.empty()) {
-    print(infeasible_text(base, outcome, remedy, o.margin));
+    print(infeasible_text(base, outcome, out, o.margin));
   } else {
-    if (o.goodput) print(render(goodput_table(base, effective, candidates, failures, o.format), o.format));
-    if (o.goodput && o.format == OutputFormat::csv) return;
-    if (o.goodput) print("\n");
+    if (o.pareto) print(render(pareto_table(one, o.price, o.format), o.format));
+    if (failures) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, *failures, o.format), o.format));
+    if ((o.pareto || failures) && o.format == OutputFormat::csv) return;
+    if (o.pareto || failures) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
-    if (std::string line = robustness_line(robust, candidates); !line.empty()) ranking.notes.push_back(std::move(line));
+    if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
+    ranking.notes.push_back(robustness_line(robust, candidates));
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
@@ -114,11 +157,12 @@ void add_plan(CLI::App& app, Session& session) {
       ->check(CLI::Range(0.0, 0.9));
   command->add_option("--threads", o->threads, "Threads of the search (default: one per core)")
       ->check(CLI::Range(1U, 4096U));
+  command->add_flag("--pareto", o->pareto, "Also what no layout beats in step time, memory left, GPU-hours, dollars and energy");
+  command->add_option("--price", o->price, "US dollars an accelerator and hour (default: the catalog's, where it has one)")
+      ->type_name("DOLLARS")
+      ->check(CLI::Range(0.0, 1e6));
+  add_goodput_options(*command, o->failures);
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
-  command->add_flag("--goodput", o->goodput, "Also rank by effective step time: failures, checkpoints, loading the states again");
-  command->add_option("--gpu-mttf", o->gpu_mttf, "Mean time to failure of one accelerator (default 50676h: Llama 3)")->type_name("TIME");
-  command->add_option("--restart", o->restart, "Detecting and restarting, without loading (default 5min)")->type_name("TIME");
-  command->add_option("--node-bandwidth", o->node_bandwidth, "Of one node to the checkpoint store (default 2GB/s)")->type_name("RATE");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"

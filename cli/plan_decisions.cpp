@@ -7,6 +7,9 @@
 
 #include "cli/cells.hpp"
 #include "cli/prediction_view.hpp"
+#include "cli/run_flags.hpp"
+#include "model/input/number_input.hpp"
+#include "model/search/finalists.hpp"
 #include "model/text.hpp"
 
 namespace napkin::cli {
@@ -37,6 +40,40 @@ nlohmann::ordered_json robustness_json(const Robustness& r, const std::vector<Ra
     if (h.above) c["first_above"] = {{"layout", layout_json(candidates[*h.above].layout)}, {"words", describe(candidates[*h.above].layout)}};
   }
   return j;
+}
+
+void add_goodput_options(CLI::App& command, GoodputFlags& f) {
+  command.add_flag("--goodput", f.on, "Also rank by effective step time: failures, checkpoints, loading the states again");
+  command.add_option("--gpu-mttf", f.gpu_mttf, "Mean time to failure of one accelerator (default 50676h: Llama 3)")->type_name("TIME");
+  command.add_option("--restart", f.restart, "Detecting and restarting, without loading (default 5min)")->type_name("TIME");
+  command.add_option("--node-bandwidth", f.node_bandwidth, "Of one node to the checkpoint store (default 2GB/s)")->type_name("RATE");
+}
+
+std::optional<Reliability> read_reliability(const GoodputFlags& f) {
+  Reliability r = usual_reliability();
+  const auto given = std::make_shared<const Source>(Source{Evidence::assumed, "as given"});
+  const auto take = [&](const char* flag, const std::string& text, auto& into, auto read) {
+    if (text.empty()) return;
+    if (!f.on) throw InputError(std::string(flag) + ": belongs to a ranking by goodput; give --goodput too");
+    into.value = read_flag(flag, [&] { return read(text); });
+    into.source = given;
+    if (!(into.value.si() > 0)) throw InputError(fmt::format("{}: \"{}\" is not above zero", flag, text));
+  };
+  take("--gpu-mttf", f.gpu_mttf, r.unit_mttf, parse_seconds);
+  take("--restart", f.restart, r.restart, parse_seconds);
+  take("--node-bandwidth", f.node_bandwidth, r.node_bandwidth, parse_bandwidth);
+  return f.on ? std::optional(r) : std::nullopt;
+}
+
+EffectiveRanking goodput_ranking(Problem problem, std::size_t top, const Reliability& r, const Executor& executor) {
+  constexpr std::size_t most = 5000;
+  for (;; problem.keep *= 4) {
+    Outcome outcome = search(problem, executor);
+    const bool complete = outcome.best.size() < problem.keep;
+    (void)time_finalists(problem, problem.keep, outcome, executor);
+    EffectiveRanking ranking = rank_by_goodput(problem.job, outcome.best, complete, r, top);
+    if (ranking.proven || problem.keep > most) return ranking;
+  }
 }
 
 Table goodput_table(const Run& base, const EffectiveRanking& ranking, const std::vector<RankedLayout>& by_time, const Reliability& r, OutputFormat output) {

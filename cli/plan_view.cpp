@@ -111,7 +111,7 @@ Table dropped_table(const Outcome& o) {
   return t;
 }
 
-std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies, double margin) {
+std::string infeasible_text(const Run& base, const Outcome& o, const WayOut& out, double margin) {
   if (!o.closest) {
     // No layout passed the rules: name the last rule that any of them came to.
     std::size_t most = o.dropped.size();
@@ -132,17 +132,20 @@ std::string infeasible_text(const Run& base, const Outcome& o, const std::vector
   if (m.device <= capacity_of(base)) s += "It would fit without the margin: --margin 0 ranks such layouts.\n";
   s += "What would make it fit:\n";
   s += fmt::format("  an accelerator with {} usable ({:.0f} % margin)\n", format_gib(m.device / (1 - margin)), 100 * margin);
-  for (const Remedy& r : remedies)
+  for (const Remedy& r : out.remedies)
     s += r.kind == Remedy::Kind::more_gpus
              ? fmt::format("  {} GPUs: {} in {}\n", format_count(static_cast<double>(r.value)),
                            describe(r.layout.layout), format_gib(r.layout.cost.memory.device))
              : fmt::format("  sequences of {} tokens: {} in {}\n", format_count(static_cast<double>(r.value)),
                            describe(r.layout.layout), format_gib(r.layout.cost.memory.device));
+  for (const Fix& f : out.fixes)
+    s += fmt::format("  {}: {} in {}, {:+.1f} % GPU time a token{}\n", fmt::join(f.changes, " and "), describe(f.layout),
+                     format_gib(f.cost.memory.device), 100 * f.slowdown, f.same_training ? "" : "; changes the training");
   return s;
 }
 
 nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o, const FinalistTiming& timing,
-                                 const std::vector<Remedy>& remedies, double margin, double elapsed_s) {
+                                 const WayOut& out, double margin, double elapsed_s) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
   j["layouts"] = nlohmann::ordered_json::array();
@@ -175,12 +178,17 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   j["assumptions"] = base.assumptions;
   if (o.why == Outcome::Why::infeasible) {
     auto& why = j["infeasible"];
-    why["message"] = infeasible_text(base, o, remedies, margin);
+    why["message"] = infeasible_text(base, o, out, margin);
     if (o.closest) {
       why["closest"] = {{"layout", layout_json(o.closest->layout)},
                         {"memory", memory_json(o.closest->cost.memory, capacity_of(base))},
+                        {"bytes_over", (o.closest->cost.memory.device - (1 - margin) * capacity_of(base)).si()},
                         {"dominant_term", dominant_term(o.closest->cost.memory)}};
-      for (const Remedy& r : remedies)
+      for (const Fix& f : out.fixes)
+        why["fixes"].push_back({{"changes", f.changes}, {"layout", layout_json(f.layout)}, {"gpus", f.job.gpus},
+                                {"device_bytes", f.cost.memory.device.si()}, {"step_time_s", f.cost.time.si()},
+                                {"gpu_time_per_token_change", f.slowdown}, {"same_training", f.same_training}});
+      for (const Remedy& r : out.remedies)
         why["remedies"].push_back({{r.kind == Remedy::Kind::more_gpus ? "gpus" : "seq_len", r.value},
                                    {"layout", layout_json(r.layout.layout)},
                                    {"device_bytes", r.layout.cost.memory.device.si()}});

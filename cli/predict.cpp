@@ -58,7 +58,7 @@ void run(const Options& o) {
   } else {
     print(render(summary_table(run, p, o.format), o.format) + "\n" + render(breakdown_table(p, o.format), o.format) + "\n" +
           render(memory_table(run, p, o.format), o.format));
-    if (o.format == OutputFormat::table) print("\n" + assumption_lines(run));
+    if (in_full(o.format)) print("\n" + assumption_lines(run));
     if (o.explain) print("\n" + explain(roots(traced)));
   }
 }

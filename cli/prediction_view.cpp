@@ -97,6 +97,7 @@ Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat outp
   row("peak at", [&](std::size_t i) { return std::string(to_string(p.stages[i].peak)); });
   bytes("allocated", &StageMemory<Plain>::allocated);
   bytes("fragmentation", &StageMemory<Plain>::fragmentation);
+  bytes("held back by the allocator", &StageMemory<Plain>::held);
   bytes("reserved", &StageMemory<Plain>::reserved);
   bytes("context, communicators", &StageMemory<Plain>::overhead);
   bytes("device", &StageMemory<Plain>::device);
@@ -140,6 +141,7 @@ nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity) 
           {"peak_at", to_string(m.peak)},
           {"standing_bytes", m.standing.si()},
           {"fragmentation_bytes", m.fragmentation.si()},
+          {"held_bytes", m.held.si()},
           {"overhead_bytes", m.overhead.si()}};
 }
 

@@ -37,7 +37,7 @@ Table elasticity_table(const Answer& a, std::size_t top, OutputFormat format) {
   Table t;
   t.title = fmt::format("{}: {}\n\nWhat the step time hangs on: change of the step for 1 % more of a constant", headline(a.run), napkin::format(a.time));
   t.columns = {{"constant", false}, {"value", true}, {"kind", false}, {csv ? "elasticity" : "same layout", true}};
-  if (!a.fixed) t.columns.push_back({csv ? "elasticity_replanned" : "best layout", true});
+  if (!a.fixed) t.columns.insert(t.columns.end(), {{csv ? "elasticity_replanned" : "best layout", true}, {csv ? "layout_changes" : "which", false}});
   t.columns.push_back({"source", false});
   for (std::size_t i = 0; i < std::min(top, a.elasticities.size()); ++i) {
     const Elasticity& e = a.elasticities[i];
@@ -45,7 +45,7 @@ Table elasticity_table(const Answer& a, std::size_t top, OutputFormat format) {
     const auto number = [&](double v) { return csv ? fmt::format("{:.6g}", v) : fmt::format("{:+.3f} %", v); };
     std::vector<std::string> cells{dotted(e.constant), csv ? fmt::format("{:.9g}", e.constant.si) : napkin::format(e.constant.dim, e.constant.si),
                                    e.constant.source ? std::string(to_string(e.constant.source->kind)) : std::string(), number(e.kept)};
-    if (!a.fixed) cells.push_back(e.replanned ? number(*e.replanned) : csv ? "" : "-");
+    if (!a.fixed) cells.insert(cells.end(), {e.replanned ? number(*e.replanned) : csv ? "" : "-", !e.replanned ? "" : e.layout_changes ? "changes" : "the same"});
     cells.push_back(e.constant.place);
     t.rows.push_back(std::move(cells));
   }
@@ -74,7 +74,7 @@ Json answer_json(const Answer& a, const PointJob& at) {
   for (const Elasticity& e : a.elasticities) {
     Json& row = j["elasticities"].emplace_back(Json{{"constant", dotted(e.constant)}, {"path", e.constant.path}, {"value", e.constant.si}, {"place", e.constant.place}, {"elasticity", e.kept}});
     if (e.constant.source) row["kind"] = to_string(e.constant.source->kind), row["source"] = e.constant.source->text;
-    if (e.replanned) row["elasticity_replanned"] = *e.replanned;
+    if (e.replanned) row["elasticity_replanned"] = *e.replanned, row["layout_changes"] = e.layout_changes;
   }
   j["upgrades"] = Json::array();
   for (const Upgrade& u : a.upgrades) {
@@ -109,7 +109,7 @@ void print_sensitivity(const Study& study, std::size_t top, const Executor& exec
   std::stable_sort(a.elasticities.begin(), a.elasticities.end(), [](const Elasticity& x, const Elasticity& y) { return std::abs(x.kept) > std::abs(y.kept); });
   if (!study.fixed) {
     std::vector<Elasticity> largest(a.elasticities.begin(), a.elasticities.begin() + static_cast<std::ptrdiff_t>(std::min(top, a.elasticities.size())));
-    replan(problem, executor, largest);
+    replan(problem, a.run.layout, executor, largest);
     std::copy(largest.begin(), largest.end(), a.elasticities.begin());
   }
   a.upgrades = upgrades(a.run.job, a.run.layout, study.fixed ? nullptr : &problem, executor);

@@ -204,6 +204,8 @@ void add_sweep(CLI::App& app, Session& session) {
   command->add_flag("--no-plot", o->no_plot, "No plot");
   command->add_option("--threads", o->threads, "Threads (default: one per core; under mpirun one per rank)")->check(CLI::Range(1U, 4096U));
   add_format(*command, o->format);
+  for (const char* name : {"--task", "--year", "--convention", "--x", "--no-plot", "--threads", "--etp", "--zero-group", "--margin", "--max-micro-batch"})
+    if (CLI::Option* option = command->get_option_no_throw(name)) seldom(option);
   command->footer("VALUES: a list (1,2,4), a range that doubles (256..16384) or takes other steps (1..81*3, 8..64+8), or several of these.\n"
                   "mpirun -n N napkin sweep ... shares the points among N processes.\n\n"
                   "Examples:\n"

@@ -10,6 +10,9 @@ namespace napkin::cli {
 
 enum class OutputFormat : std::uint8_t { table, md, csv, json, html };
 
+// Formats in which an answer comes with everything: assumptions, plots, what a table leaves out.
+[[nodiscard]] constexpr bool in_full(OutputFormat f) { return f == OutputFormat::table || f == OutputFormat::html; }
+
 struct Table {
   struct Column {
     std::string title;

@@ -73,7 +73,7 @@ std::optional<RankedLayout> best_layout(const Problem& problem, const Executor& 
   return outcome.best.front();
 }
 
-void replan(const Problem& problem, const Executor& executor, std::vector<Elasticity>& some) {
+void replan(const Problem& problem, const Layout& best, const Executor& executor, std::vector<Elasticity>& some) {
   executor(some.size(), [&](std::size_t i) {
     bool fits = true;
     const double e = slope([&](double factor) {
@@ -81,9 +81,10 @@ void replan(const Problem& problem, const Executor& executor, std::vector<Elasti
       const ScaledJob job(problem.job, {&by, 1});
       Problem p = problem;
       p.job = job.job();
-      const auto best = best_layout(p, run_in_order);
-      fits = fits && best;
-      return best ? best->cost.time.si() : 1.0;
+      const auto there = best_layout(p, run_in_order);
+      fits = fits && there;
+      some[i].layout_changes = some[i].layout_changes || !there || there->layout != best;
+      return there ? there->cost.time.si() : 1.0;
     });
     if (fits) some[i].replanned = e;
   });

@@ -16,6 +16,7 @@ struct Elasticity {
   ConstantInfo constant;
   double kept = 0;
   std::optional<double> replanned;
+  bool layout_changes = false;  // the best layout is another on either side
 };
 inline constexpr double elasticity_step = 0.05;  // wide enough to average over waves of tiles
 
@@ -25,8 +26,8 @@ inline constexpr double elasticity_step = 0.05;  // wide enough to average over 
 [[nodiscard]] std::vector<Elasticity> elasticities(const Job& job, const Layout& layout);
 [[nodiscard]] double time_weight(const std::vector<Elasticity>& all);
 
-// Fills `replanned` of each. Two searches a constant.
-void replan(const Problem& problem, const Executor& executor, std::vector<Elasticity>& some);
+// Fills `replanned` and `layout_changes` of each; `best` is the problem's best layout. Two searches a constant.
+void replan(const Problem& problem, const Layout& best, const Executor& executor, std::vector<Elasticity>& some);
 
 // A purchase: a group of constants twice as good.
 struct Upgrade {

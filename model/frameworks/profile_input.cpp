@@ -54,7 +54,7 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
                     "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies", "prefetch_backward",
-                    "by_owner", "overlap_replicas", "shard_within_torus", "group"});
+                    "by_owner", "overlap_replicas", "shard_within_torus", "bucket", "gather_by_tensor", "group"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -63,6 +63,8 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
   take(f, "whole_reduction", d.whole_reduction);
+  take(f, "gather_by_tensor", d.gather_by_tensor);
+  take(g, "bucket", [](const Field& v) { return v.bytes(); }, d.bucket);
   take(f, "unit_copies", d.unit_copies);
   take(f, "prefetch_backward", d.prefetch_backward);
   take(f, "by_owner", d.by_owner);
@@ -147,8 +149,9 @@ void apply(const Field& root, Profile& p) {
     take(g, "pipeline", share, p.overlap.pipeline);
   }
   if (const auto f = root.find("host")) {
-    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_node", "slow_hop", "slow_below", "sharded_update"});
-    take(g, "tp_node", [](const Field& v) { return v.seconds(); }, p.host.tp_node);
+    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_step", "probe", "slow_hop", "slow_below", "sharded_update"});
+    take(g, "tp_step", [](const Field& v) { return v.seconds(); }, p.host.tp_step);
+    take(g, "probe", [](const Field& v) { return v.bytes(); }, p.host.probe);
     take(g, "slow_hop", [](const Field& v) { return v.seconds(); }, p.host.slow_hop);
     take(g, "slow_below", [](const Field& v) { return v.bandwidth(); }, p.host.slow_below);
     take(g, "sharded_update", [](const Field& v) { return v.seconds(); }, p.host.sharded_update);
@@ -158,15 +161,16 @@ void apply(const Field& root, Profile& p) {
     take(g, "launch", number, p.host.launch);
   }
   if (const auto f = root.find("memory")) {
-    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "cached_gathers",
-                       "cached_gathers_in_flight", "boundary_tensors"});
+    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned",
+                       "boundary_tensors"});
     take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
     take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
     take(g, "fragmentation", number, p.memory.fragmentation);
     take(g, "workspace", [](const Field& v) { return v.bytes(); }, p.memory.workspace);
     take(g, "gather_buffers", number, p.memory.gather_buffers);
-    take(g, "cached_gathers", number, p.memory.cached_gathers);
-    take(g, "cached_gathers_in_flight", number, p.memory.cached_gathers_in_flight);
+    take(g, "held_whole", number, p.memory.held_whole);
+    take(g, "held_shards", number, p.memory.held_shards);
+    take(g, "pinned", share, p.memory.pinned);
     take(g, "boundary_tensors", number, p.memory.boundary_tensors);
   }
   if (const auto f = root.find("compute")) {

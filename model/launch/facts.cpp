@@ -273,7 +273,7 @@ Facts facts_of(const Run& run) {
     f.set("task", j.adapters.quantised ? "qlora" : "lora");
     f.set("lora_rank", j.adapters.rank);
   }
-  f.set("offload_layers", j.offloaded_layers);
+  f.set("offload_layers", l.offloaded_layers);
   f.set("tp", l.tp);
   f.set("sp", l.sp);
   f.set("cp", l.cp);

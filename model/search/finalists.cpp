@@ -11,6 +11,7 @@ FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome&
   const Layout first = outcome.best.front().layout;
   for (const auto& of_axis : outcome.best_by_axis)
     for (const auto& [value, c] : of_axis) outcome.best.push_back(c);
+  outcome.best.insert(outcome.best.end(), outcome.front.begin(), outcome.front.end());
   std::ranges::sort(outcome.best, better);
   const auto same = std::ranges::unique(outcome.best, {}, &RankedLayout::layout);
   outcome.best.erase(same.begin(), same.end());
@@ -48,6 +49,11 @@ FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome&
         (at++)->second = *timed;
       }
     }
+  if (!outcome.front.empty()) {
+    Front front;
+    for (const RankedLayout& c : outcome.best) front.add(c);
+    outcome.front = front.layouts();
+  }
   if (outcome.best.size() > keep) outcome.best.resize(keep);
   timing.winner_changed = outcome.best.empty() || outcome.best.front().layout != first;
   return timing;

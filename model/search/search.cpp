@@ -75,6 +75,7 @@ class Best {
 
 struct BlockResult {
   std::vector<RankedLayout> best;
+  Front front;
   std::optional<RankedLayout> closest;
   std::array<std::vector<std::pair<std::int64_t, RankedLayout>>, axis_count> best_by_axis;
   std::int64_t searched = 0, feasible = 0;
@@ -149,6 +150,7 @@ class BlockSearch {
     }
     ++r_.feasible;
     if (best_.wants(c)) best_.add(c);
+    if (p_.front) r_.front.add(c);
     for (const std::size_t a : common_.walked) {
       RankedLayout& of_value = r_.best_by_axis[a][slot_[a]].second;
       if (better(c, of_value)) of_value = c;
@@ -218,6 +220,15 @@ bool better(const RankedLayout& a, const RankedLayout& b) {
   return a.layout < b.layout;
 }
 
+void Front::add(const RankedLayout& c) {
+  // Fastest first, bytes strictly falling: the last of those no slower holds the fewest bytes of them.
+  const auto after = std::ranges::upper_bound(front_, c, better);
+  if (after != front_.begin() && (after - 1)->cost.memory.device <= c.cost.memory.device) return;
+  const auto end = std::find_if(after, front_.end(), [&](const RankedLayout& o) { return o.cost.memory.device < c.cost.memory.device; });
+  const auto at = front_.erase(after, end);
+  front_.insert(at, c);
+}
+
 void run_in_order(std::size_t n, const std::function<void(std::size_t)>& body) {
   for (std::size_t i = 0; i < n; ++i) body(i);
 }
@@ -241,7 +252,9 @@ Outcome search(const Problem& problem, const Executor& executor) {
   std::vector<BlockResult> results(blocks.size());
   executor(blocks.size(), [&](std::size_t i) { BlockSearch(common, results[i]).run(blocks[i]); });
 
+  Front front;
   for (BlockResult& r : results) {
+    for (const RankedLayout& c : r.front.layouts()) front.add(c);
     o.searched += r.searched;
     o.feasible += r.feasible;
     for (std::size_t i = 0; i < r.dropped.size(); ++i) o.dropped[i] += r.dropped[i];
@@ -255,6 +268,7 @@ Outcome search(const Problem& problem, const Executor& executor) {
       }
     r = {};
   }
+  o.front = front.layouts();
   const auto kept = std::min(problem.keep, o.best.size());
   std::partial_sort(o.best.begin(), o.best.begin() + static_cast<std::ptrdiff_t>(kept), o.best.end(), better);
   o.best.resize(kept);

@@ -17,8 +17,8 @@ double offloaded_share(const Layout& l, const StageUnit<K>& s) {
 // What moving them adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
 template <class K>
 SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> window) {
+  if (l.offloaded_layers == 0) return {};
   const double share = offloaded_share(l, s);
-  if (share == 0) return {};
   const auto transfer = share * s.cost->tensors.activations / scope.read("host bandwidth", job.hardware->accelerator.host_bandwidth);
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
@@ -99,7 +99,7 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
   if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
     t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
                                       (t.hidden_state / scope.input("e", job.precision.base_bytes)));
-  if (const double share = offloaded_share(l, s); share > 0) {
+  if (const double share = l.offloaded_layers > 0 ? offloaded_share(l, s) : 0; share > 0) {
     // Two layers are on their way at a time, one out and one back.
     const auto layer = t.activations / s.cost->depth;
     t.transient += 2 * layer;
@@ -118,7 +118,10 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
                                 .chunks = l.vpp,
                                 .sp = l.sp,
                                 .pipelined = l.pp > 1,
-                                .communicators = communicators(l)});
+                                .layers = s.cost->depth,
+                                .host_bound = s.cost->host_bound,
+                                .communicators = communicators(l),
+                                .capacity = job.hardware->accelerator.capacity.value});
 }
 
 template <class K>

@@ -54,6 +54,12 @@ namespace {
 // (korthikanti2022 §4.2).
 constexpr double forward_messages = 0.4;
 
+// Tensors of one layer that are no matrix: the scales of its norms.
+template <class K>
+bool is_norm(const Operator<K>& o) {
+  return o.kind == Operator<K>::Kind::elementwise && o.traffic == Traffic::norm;
+}
+
 template <class K>
 bool frozen(const Job& job, const Operator<K>& o) {
   return job.adapters.any() && o.weight;
@@ -192,11 +198,15 @@ class Pricer {
       const BytesT<K> bytes = quantised && op == Operation::all_gather
                                   ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
                                   : o.bytes;
-      return let(o.name, prices_.collective(op, bytes, group(o.axis)));
+      return let(o.name, prices_.collective(op, bytes, group(o.axis)) + steps(o, op));
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
     if (o.regather && gathers_again_) backward += cost(Operation::all_gather);
+    if (o.axis == Axis::tp) {
+      if (o.forward) forward_steps_ += steps(o, o.operation);
+      if (o.backward) backward_steps_ += steps(o, o.backward_operation);
+    }
     switch (o.axis) {
       case Axis::tp:
         forward_.tp += (1 - tp_hidden_) * forward;
@@ -248,16 +258,22 @@ class Pricer {
     auto forward_host = forward_kernels_ * launch_, backward_host = backward_kernels_ * launch_;
     if (layer && key_.tp > 1) {
       const HostCosts& h = job_.profile->host;
-      const double nodes = std::max(1.0, key_.tp / static_cast<double>(job_.hardware->network.node_size));
-      auto more = scope_.input("nodes beyond the first", nodes - 1) * scope_.read("t_host_node", h.tp_node);
-      if (job_.measured.intra_node > BytesPerSecond{} && job_.measured.intra_node < h.slow_below.value)
+      SecondsT<K> more{};
+      if (slow_cluster(job_)) {
         more = choose("a slow cluster: all-reduce within a node was measured below the profile's bound",
-                      more + scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+                      scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+        // Its late launches and the steps of rings between nodes follow each other.
+        forward_host += forward_steps_;
+        backward_host += backward_steps_;
+      }
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
     forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
+  }
+  [[nodiscard]] bool host_bound() const {
+    return slow_cluster(job_) && forward_.host > SecondsT<K>{} && backward_.host > SecondsT<K>{};
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
@@ -269,6 +285,13 @@ class Pricer {
   // The kernels of a chain share its bytes; each has the floor.
   SecondsT<K> chain(BytesT<K> bytes, Traffic traffic) {
     return elementwise_cost(scope_, accelerator_, bytes, traffic).time + (chain_kernels_ - 1) * floor_;
+  }
+  // Between nodes every step of a TP ring waits for the proxy of the next one.
+  SecondsT<K> steps(const Operator<K>& o, Operation op) {
+    const auto& step = job_.profile->host.tp_step;
+    if (o.axis != Axis::tp || key_.tp <= job_.hardware->network.node_size || !(step.value > Seconds{})) return {};
+    const double rounds = op == Operation::all_reduce ? 2 : 1;
+    return scope_.input("steps", rounds * (key_.tp - 1), "of the ring") * scope_.read("t_tp_step", step);
   }
   SecondsT<K> cast(ScalarT<K> elements) {
     return let("cast", elementwise_cost(scope_, accelerator_, elements * cast_).time);
@@ -300,6 +323,7 @@ class Pricer {
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
+  SecondsT<K> forward_steps_{}, backward_steps_{};
   SecondsT<K> weight_gradient_{}, once_{}, waits_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
@@ -345,6 +369,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
       dropped += share * saved;
       kept += (1 - share) * saved;
     }
+    if ((o.kind == Operator<K>::Kind::gemm && o.weight) || is_norm(o)) c.weights += 1;
     if (o.at_once > BytesT<K>{}) c.at_once += o.at_once;
     if (o.returned > BytesT<K>{}) c.returned += o.returned;
     if (o.kind == Operator<K>::Kind::gemm && o.weight) {
@@ -353,6 +378,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
       c.output_gradients += output;
     }
   }
+  c.host_bound = pricer.host_bound();
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();
@@ -380,7 +406,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
 // Prices a list of operators under each kind of recomputation; the keys differ in that alone. Passes are run once, or twice
 // where one kind gathers again and another does not.
 template <class K>
-void price(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
+void price_each(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const std::vector<Operator<K>>& operators,
            const char* name, Prices<K>& prices, std::span<LayerCost<K>> costs) {
   const bool regathers = std::ranges::any_of(operators, &Operator<K>::regather);
   std::vector<SecondsT<K>> times(operators.size());
@@ -408,6 +434,15 @@ LayerKey kept_whole(LayerKey key) {
 }  // namespace
 
 template <class K>
+LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators,
+                   const char* name) {
+  Prices<K> prices(scope, job);
+  LayerCost<K> cost;
+  price_each(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
+  return cost;
+}
+
+template <class K>
 LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind) {
   Prices<K> prices(scope, job);
   LayerCost<K> cost;
@@ -417,15 +452,23 @@ LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, con
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs) {
-  price(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
+  price_each(scope, job, keys, layer_operators(scope, *job.model, kind, shard_of(job, keys.front()), *job.profile), "layer",
         prices, costs);
+}
+
+template <class K>
+LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators, const char* name) {
+  Prices<K> prices(scope, job);
+  LayerCost<K> cost;
+  price(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
+  return cost;
 }
 
 template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         embedding_operators(scope, *job.model, shard_of(job, key), *job.profile,
                             padded_vocab(*job.model, *job.profile, key.tp)),
         "embedding", prices, std::span(&cost, 1));
@@ -435,7 +478,7 @@ template <class K>
 LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1),
+  price_each(scope, job, std::span(&key, 1),
         head_operators(scope, *job.model, shard_of(job, key), *job.profile,
                        padded_vocab(*job.model, *job.profile, key.tp)),
         "head", prices, std::span(&cost, 1));
@@ -445,6 +488,7 @@ LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Price
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
+  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
   template void layer_cost(Scope<K>, const Job&, std::span<const LayerKey>, const LayerKind&, Prices<K>&,     \
                            std::span<LayerCost<K>>);                                                          \

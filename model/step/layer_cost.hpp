@@ -32,6 +32,8 @@ struct LayerCost {
   SecondsT<K> weight_gradient{};  // of `backward`: the products zero-bubble schedules may put off (qi2024zerobubble)
   SecondsT<K> once{};             // once a step: weights quantised for all its micro-batches
   ScalarT<K> adapters{};          // trained parameters of low-rank adapters
+  bool host_bound = false;        // on a slow cluster: its launches take longer than its kernels
+  double weights = 0;             // weight tensors (of routed experts: one for each product)
   BytesT<K> saved{};              // kept per micro-batch
   BytesT<K> at_once{};            // of `saved`: alive only around the loss of one micro-batch
   BytesT<K> returned{};           // kept beside it until the step ends
@@ -58,6 +60,11 @@ struct LayerKey {
 
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
 [[nodiscard]] std::string_view attention_kernel(const Job& job);
+
+// A list of operators, recomputed as the key says; `name` prefixes the derivation.
+template <class K>
+[[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
+                                 const std::vector<Operator<K>>& operators, const char* name);
 
 template <class K>
 [[nodiscard]] LayerCost<K> layer_cost(Scope<K> scope, const Job& job, const LayerKey& key, const LayerKind& kind);

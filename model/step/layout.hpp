@@ -96,9 +96,13 @@ struct Job {
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
-  MeasuredNetwork measured;         // changes times, never memory
+  MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
   const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
+// The record's cluster was measured to be slower within a node than the profile's bound.
+[[nodiscard]] inline bool slow_cluster(const Job& j) {
+  return j.measured.intra_node > BytesPerSecond{} && j.measured.intra_node < j.profile->host.slow_below.value;
+}
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);
 }

@@ -23,6 +23,8 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.recompute += n * l.recompute;
     s.weight_gradient += n * l.weight_gradient;
     s.once += n * l.once;
+    s.weights += n * l.weights;
+    s.host_bound = s.host_bound || l.host_bound;
     s.tensors.activations += n * l.saved;
     s.tensors.layer = max(s.tensors.layer, l.saved);
     s.tensors.output_gradients += n * l.output_gradients;
@@ -50,6 +52,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_backward += costs.embedding.backward.total();
     s.tensors.activations += costs.embedding.saved;
     s.parameters.dense += costs.embedding_parameters;
+    s.weights += 1;
     if (!content.head || !job.model->tied_embeddings) s.parameters.lookup = costs.embedding_parameters;
   }
   if (content.head) {
@@ -59,6 +62,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.tensors.head = let("M_logits", costs.head.saved);
     s.tensors.head_kept = costs.head.saved - costs.head.at_once;
     s.tensors.outputs = costs.head.returned;
+    s.weights += costs.head.weights;
     s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
   }
   // Each MTP module is a layer, a projection of two hidden states to one, and a pass through the shared head

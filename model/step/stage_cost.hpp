@@ -19,6 +19,8 @@ struct StageCost {
   RankParameters<K> parameters{};  // of the whole stage
   RankParameters<K> unit{};        // of its largest layer
   int depth = 0;                   // layers
+  double weights = 0;              // weight tensors
+  bool host_bound = false;         // a layer's launches take longer than its kernels
   StageTensors<K> tensors{};
 };
 

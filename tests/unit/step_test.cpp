@@ -223,7 +223,7 @@ TEST_SUITE("step") {
       const Architecture a = read_model(model);
       for (const LayerKind& kind : a.kinds) {
         const auto pairs = [&](int cp) {
-          const Shard sh{.tp = 1, .sp = false, .cp = cp, .ep = 1, .etp = 1, .micro_batch = 1, .sequence = 65536};
+          const Shard sh{.tp = 1, .sp = false, .cp = cp, .ep = 1, .etp = 1, .micro_batch = 1, .sequence = 65536, .exchange = {}};
           for (const auto& o : layer_operators(Scope<Plain>(), a, kind, sh, read_profile("reference")))
             if (o.kind == Operator<Plain>::Kind::attention) return attention_flops(o.attention).si() * cp;
           return 0.0;
