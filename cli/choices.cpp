@@ -152,15 +152,18 @@ Json to_json(const std::vector<Compared>& all, const Selection& s) {
   return j;
 }
 
-Table choices_table(const std::vector<Compared>& all, OutputFormat format) {
+Table choices_table(const std::vector<Compared>& all, std::size_t shown, OutputFormat format) {
   const Cells cell(format);
   Table t;
   t.columns = {{"run", false}, {"GPUs", true}, {"theirs", false}, {cell.title("step", "step_time_s"), true}, {"per GPU", true}, {"rank", true}, {"ours", false}, {"gain", true}, {"theirs pays most for", false}};
-  for (const Compared& c : all)
+  if (format != OutputFormat::csv && shown < all.size()) t.title = fmt::format("The {} with the largest gain", shown);
+  for (std::size_t i = 0; i < all.size() && (i < shown || format == OutputFormat::csv); ++i) {
+    const Compared& c = all[i];
     t.rows.push_back({fmt::format("{}, {}, {}, seq {}, batch {}", c.chosen.replay.run.model, c.run.hardware->accelerator.name, c.run.job.precision.name, c.run.job.sequence, c.run.job.batch),
                       std::to_string(c.run.job.gpus), describe(c.run.layout), cell.time(c.choice.theirs.time),
                       cell.share(double(c.choice.theirs.memory.device / c.run.hardware->accelerator.capacity.value)), rank_text(c.choice), c.choice.best ? describe(c.choice.best->layout) : "-",
                       c.choice.best ? cell.share(c.choice.gain()) : "-", mostly(c)});
+  }
   return t;
 }
 
@@ -194,7 +197,7 @@ constexpr const char* heading =
 
 }  // namespace
 
-void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus, const Executor& executor, OutputFormat format) {
+void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus, std::size_t shown, const Executor& executor, OutputFormat format) {
   const Selection s = select(sources, min_gpus, executor);
   std::vector<Compared> all(s.chosen.size());
   executor(all.size(), [&](std::size_t i) {
@@ -208,7 +211,7 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
   if (format == OutputFormat::md) print(heading);
   if (format != OutputFormat::csv) print(summary_text(all, s) + "\n");
   if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty()) print(render(far, format) + "\n");
-  print(render(choices_table(all, format), format));
+  print(render(choices_table(all, shown, format), format));
 }
 
 }  // namespace napkin::cli

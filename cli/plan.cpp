@@ -132,7 +132,7 @@ void run(Options o, Session& session) {
   const std::vector<RankedLayout> candidates = outcome.best;
   if (outcome.best.size() > top) outcome.best.resize(top);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const Robustness robust = robustness(candidates, double(base.profile->time_residual.value));
+  const Robustness robust = robustness(candidates, base.spread->time.nine_in_ten);
   EffectiveRanking effective;
   if (failures && !candidates.empty()) effective = goodput_ranking(problem, top, *failures, executor);
   WayOut out;

@@ -148,7 +148,7 @@ void show(const Options& o, const SweepResult& r) {
 }
 
 void sweep(const Options& o, Session& session) {
-  if (y_key(o.y).empty()) throw InputError(fmt::format("--y: \"{}\" is not known; write step, tokens, tokens-per-gpu, mfu, memory, gpu-hours or cost", o.y));
+  if (y_key(o.y).empty()) throw InputError(fmt::format("--y: \"{}\" is not known; write step, tokens, tokens-per-gpu, mfu, memory, gpu-hours, cost or energy", o.y));
   Study study{.base = read_request(o.record, o.job, {}), .layout_words = o.layout, .space = o.space, .margin = o.margin, .axes = {}};
   (void)read_space(o.space);
   read_axes(o, study);
@@ -199,7 +199,7 @@ void add_sweep(CLI::App& app, Session& session) {
   command->add_flag("--sensitivity", o->sensitivity, "Of one point: elasticities to every constant, and which upgrade buys most");
   command->add_option("--top", o->top, "Constants that --sensitivity shows and searches again (default 15)")->check(CLI::Range(1, 1000));
   command->add_option("--x", o->x, "The axis to plot over (default: the first)")->type_name("AXIS");
-  command->add_option("--y", o->y, "What to plot: step (default), tokens, tokens-per-gpu, mfu, memory, gpu-hours, cost")->type_name("WHAT");
+  command->add_option("--y", o->y, "What to plot: step (default), tokens, tokens-per-gpu, mfu, memory, gpu-hours, cost, energy")->type_name("WHAT");
   command->add_flag("--plot", o->plot, "Plot also when the answer goes to no terminal");
   command->add_flag("--no-plot", o->no_plot, "No plot");
   command->add_option("--threads", o->threads, "Threads (default: one per core; under mpirun one per rank)")->check(CLI::Range(1U, 4096U));

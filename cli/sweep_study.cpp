@@ -8,6 +8,7 @@
 #include "cli/prediction_view.hpp"
 #include "model/search/advice.hpp"
 #include "model/search/finalists.hpp"
+#include "model/search/pareto.hpp"
 #include "model/step/constants.hpp"
 #include "model/step/prediction.hpp"
 #include "model/text.hpp"
@@ -107,9 +108,11 @@ void add_figures(Json& row, const RunRequest& request, const Run& run, const Ste
   row["tokens_per_s_per_gpu"] = p.tokens_per_gpu.si();
   row["tokens_per_s"] = p.tokens_per_gpu.si() * static_cast<double>(run.job.gpus);
   row["mfu"] = double(p.mfu);
-  const double gpu_hours = (1e9 / p.tokens_per_gpu / (3600 * second)).si();
-  row["gpu_hours_per_billion_tokens"] = gpu_hours;
-  if (const auto& price = run.job.hardware->accelerator.price_per_hour) row["usd_per_billion_tokens"] = gpu_hours * price->value.si();
+  const Expense e = expense(run.job, step, {});
+  const double billions = 1e-9 * e.tokens;
+  row["gpu_hours_per_billion_tokens"] = e.gpu_hours / billions;
+  if (e.dollars) row["usd_per_billion_tokens"] = *e.dollars / billions;
+  if (e.joules) row["joules_per_token"] = *e.joules / e.tokens;
   row["memory"] = {{"device_bytes", step.memory.device.si()},
                    {"capacity_bytes", capacity.si()},
                    {"verdict", to_string(verdict(step.memory.device, capacity))},

@@ -232,13 +232,14 @@ namespace {
 struct Quantity {
   const char *name, *key, *title;
 };
-constexpr std::array<Quantity, 7> quantities{{{"step", "step_time_s", "step time, s"},
+constexpr std::array<Quantity, 8> quantities{{{"step", "step_time_s", "step time, s"},
                                               {"tokens", "tokens_per_s", "tokens/s"},
                                               {"tokens-per-gpu", "tokens_per_s_per_gpu", "tokens/s per GPU"},
                                               {"mfu", "mfu", "MFU"},
                                               {"memory", "device_bytes", "GiB per GPU"},
                                               {"gpu-hours", "gpu_hours_per_billion_tokens", "GPU-hours per 10^9 tokens"},
-                                              {"cost", "usd_per_billion_tokens", "US dollars per 10^9 tokens"}}};
+                                              {"cost", "usd_per_billion_tokens", "US dollars per 10^9 tokens"},
+                                              {"energy", "joules_per_token", "J per token, accelerators at rated power"}}};
 }  // namespace
 
 std::string y_key(const std::string& name) {

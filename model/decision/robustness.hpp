@@ -26,7 +26,7 @@ struct Robustness {
 };
 
 // `candidates`: the first is the one whose place is asked about; the more of different kinds the better. `interval`: how far
-// nine in ten measured runs lie from predictions of the framework (Profile::time_residual). Step times are linear in e, so
+// nine in ten measured runs lie from predictions of the framework (Spread::time). Step times are linear in e, so
 // the ends of the first layout's reign are where straight lines cross, and its regret is largest at an end of the interval.
 [[nodiscard]] Robustness robustness(std::span<const RankedLayout> candidates, double interval);
 

@@ -87,6 +87,7 @@ struct LowPrecision {
   bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
   bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
   bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+  bool primary = false;              // 8-bit weights of layers are kept and gathered in that format alone (fp8 primary weights)
 };
 
 // Which part of each communication the kernels hide.
@@ -143,6 +144,7 @@ inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-co
 
 struct Profile {
   std::string name, title;
+  bool newest = false;                  // it has eras and none was asked for: the newest release
   BytePolicy bytes;
   DataParallel data_parallel;
   RecomputePolicy recompute;
@@ -160,10 +162,9 @@ struct Profile {
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
+  bool expert_weights_early = false;    // the router's weights multiply an expert's activation, not its output
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
-  // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
-  Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP

@@ -225,10 +225,11 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
            exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
   };
+  const SecondsT<K> tied = stages.front().dp->tied;
   if (l.zero >= 2) {
-    set(Term::dp_comm, m * slowest.reduce);
+    set(Term::dp_comm, m * slowest.reduce + tied);
   } else {
-    set(Term::dp_comm, reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+    set(Term::dp_comm, tied + reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
           return once_a_step(communication, c.backward_total, hides && (dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
         }));
   }

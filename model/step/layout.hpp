@@ -10,6 +10,7 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
+#include "model/step/spread.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/operators.hpp"
 
@@ -96,7 +97,12 @@ struct Job {
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
   MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
+  const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
+// The weights of layers stand and travel in the 8-bit format that is multiplied.
+[[nodiscard]] inline bool primary_weights(const Job& j) {
+  return j.profile->low_precision.primary && j.precision.gemm == Format::fp8 && !j.adapters.any();
+}
 // The record's cluster was measured to be slower within a node than the profile's bound.
 [[nodiscard]] inline bool slow_cluster(const Job& j) {
   return j.measured.intra_node > BytesPerSecond{} && j.measured.intra_node < j.profile->host.slow_below.value;

@@ -91,7 +91,7 @@ void replay_moe_layer(const Field& record, Replay& r) {
     const bool collective = f->string() == "a2a";
     profile.expert_exchange = collective ? ExpertExchange::all_to_all : ExpertExchange::two_level;
     // Only HybridEP leaves the experts' loads on the device.
-    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 0).expert_sync;
+    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 2025).expert_sync;
   }
   const Field m = record["model"];
   const auto count = [&](const Field& of, std::string_view key) { return static_cast<int>(of[key].integer(1, 1'000'000'000)); };
