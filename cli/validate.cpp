@@ -23,7 +23,7 @@ using namespace validation;
 
 struct Options {
   std::vector<std::string> files;
-  std::string log, record, leave_out;
+  std::string log, record, leave_out, intervals;
   bool constants = false, unfitted = false;
   JobFlags job;
   LayoutFlags layout;
@@ -78,7 +78,7 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
-  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
+  if (o.choices) return print_choices(sources, o.min_gpus, o.worst, threads(o.threads), o.format);
   if (o.constants || !o.leave_out.empty()) {
     print(o.constants ? constants_report(sources, threads(o.threads), o.format)
                       : leave_out_report(sources, o.leave_out, threads(o.threads), o.format));
@@ -86,6 +86,13 @@ void run(const Options& o, Session& session) {
   }
   const Edits edits = o.unfitted ? edits_of(ledger(), neutral_values(ledger())) : Edits();
   const std::vector<Replay> rows = replay_all(sources, edits, o.threads);
+  if (!o.intervals.empty()) {
+    std::string files;
+    for (const std::string& f : o.files) files += (files.empty() ? "" : ", ") + f.substr(f.rfind('/') + 1);
+    const auto embedded = o.files.empty() ? rows : replay_all(embedded_sources(), Edits(), o.threads);
+    write_file(o.intervals, residuals_file(rows, files.empty() ? "what is compiled in" : files, embedded));
+    return;
+  }
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
   const Summary s = summarise(rows);
@@ -136,6 +143,10 @@ void add_validate(CLI::App& app, Session& session) {
                    "Refit those constants without each model, scale, framework or hardware in turn, and predict it")
       ->type_name("model|scale|framework|hardware");
   auto* unfitted = command->add_flag("--unfitted", o->unfitted, "Predict before any fit to runs: every such constant at its neutral value");
+  command
+      ->add_option("--write-intervals", o->intervals,
+                   "Write the residuals by class that prediction intervals are made of (model/run/residuals.json)")
+      ->type_name("FILE");
   constants->excludes(leave_out)->excludes(unfitted);
   leave_out->excludes(unfitted);
   command->add_option("--worst", o->worst, "Rows shown of each worst-first list (default 10)")->check(CLI::Range(1, 100'000));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
-                                        "memory", "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
+                                        "memory", "compute", "moe", "attention", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -196,11 +196,6 @@ void apply(const Field& root, Profile& p) {
     const Group g(*f, {"exchange"});
     p.context_exchange = static_cast<ContextExchange>(one_of((*f)["exchange"], context_exchange_names));
   }
-  if (const auto f = root.find("residuals")) {
-    const Group g(*f, {"step_time", "device_memory"});
-    take(g, "step_time", share, p.time_residual);
-    take(g, "device_memory", share, p.memory_residual);
-  }
   if (const auto f = root.find("attention"))
     for (const auto& [generation, kernel] : f->members())
       if (generation != "source" && generation != "kind")
@@ -238,8 +233,6 @@ void check_complete(const Document& d, const Profile& p) {
       d.root().fail("\"" + std::string(name) + "\" is missing here and in what it extends; add it, or \"extends\": \"reference\"");
   };
   for_each_constant(p, [&](std::string_view path, const auto& c) { need(c, path.substr(1)); });
-  need(p.time_residual, "residuals/step_time");
-  need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
   if (p.expert_gemm_share.value <= 0) d.root().fail("\"moe/gemm_share\" is 0; write a share above 0");
   if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");

@@ -10,6 +10,7 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
+#include "model/step/spread.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/operators.hpp"
 
@@ -97,6 +98,7 @@ struct Job {
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
   MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
+  const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
 // The weights of layers stand and travel in the 8-bit format that is multiplied.
 [[nodiscard]] inline bool primary_weights(const Job& j) {
