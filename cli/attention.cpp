@@ -25,6 +25,7 @@ void parallel(const Given& g, Answer& a, ScalarT<T> sequence, bool causal, Scala
   a.add("all_gather_time_s", "all-gather of keys and values: time", p.all_gather_time);
   a.add("ulysses_bytes", "Ulysses (all-to-all): bytes", p.ulysses, Show::gib);
   a.add("ulysses_time_s", "Ulysses: time", p.ulysses_time);
+  if (group.si() > 1 || g.has_shape_of("--kv-heads")) a.add("ulysses_most_ranks", "Ulysses: most ranks without copying key-value heads", let("ranks", g.shape("--heads", "N") / group));
   a.add("megatron_sp_bytes", "Megatron sequence parallelism: bytes", p.megatron_sp, Show::gib);
   a.add("megatron_over_ulysses", "... over Ulysses", let("ratio", p.megatron_sp / p.ulysses), Show::factor);
   if (causal) a.add("contiguous_slowdown", "causal without zig-zag: slowest rank over the mean", p.contiguous_slowdown, Show::factor);
@@ -38,7 +39,13 @@ void compute(const Given& g, Answer& a) {
   const auto group = g.typed("--group") ? g.number("--group", "G")
                      : g.has_shape_of("--heads") ? let("G", g.shape("--heads", "N") / g.shape("--kv-heads", "K"))
                                                  : ScalarT<T>(1);
-  if (g.typed("--cp")) return parallel(g, a, keys, causal, group);
+  if (g.typed("--cp")) {
+    parallel(g, a, keys, causal, group);
+    a.conventions.push_back("4·T·S·N·H FLOPs forward without a mask, half of them causal and balanced; dense peak times --efficiency; one direction of a link");
+    a.neglected.push_back("latency of a hop, skew between ranks, kernels too short for their blocks");
+    a.follow_up = "which of ring and Ulysses when there are fewer key-value heads than ranks?";
+    return;
+  }
   const auto peak = g.peak();
   const auto bandwidth = g.memory_bandwidth();
   const auto at = ridge(peak, bandwidth);

@@ -26,6 +26,11 @@ OptionList operator+(OptionList a, const OptionList& b) {
   return a;
 }
 
+OptionList under(const char* heading, OptionList options) {
+  for (Parameter& p : options) p.heading = heading;
+  return options;
+}
+
 const OptionList machine_options{
     {"--hw", Reads::hardware, "Machine whose datasheet fills what is not given", "h100"},
     {"--precision", Reads::word, "Format whose dense peak counts: bf16, fp8, nvfp4, fp32 ...", "bf16"},
@@ -44,6 +49,9 @@ const OptionList shape_options{
     {"--head-dim", Reads::count, "Width of a head (H); default: hidden / heads"},
     {"--vocab", Reads::count, "Vocabulary (V)"},
 };
+
+const OptionList model_options = OptionList(shape_options.begin(), shape_options.begin() + 2) +
+                                 seldom(OptionList(shape_options.begin() + 2, shape_options.end()));
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 Given::Given(Derivation& d, std::map<std::string, std::string, std::less<>> typed, const OptionList& parameters)
@@ -176,6 +184,18 @@ ScalarT<T> Given::active_parameters() const {
   if (!has_shape()) throw InputError("needs a model: --model NAME, or --params 70B");
   return scope_.input("P_active", static_cast<double>(napkin::parameters(architecture()).active),
                       architecture().name + ", active");
+}
+
+// What --dp says, or what --gpus leaves.
+ScalarT<T> replicas(const Given& g, ScalarT<T> tp, ScalarT<T> pp) {
+  if (!g.typed("--gpus")) return g.number("--dp", "dp");
+  const auto n = g.number("--gpus", "n");
+  const double each = n.si() / (tp.si() * pp.si());
+  if (each != std::floor(each) || each < 1)
+    throw InputError(fmt::format("--gpus {:g} is not a multiple of --tp {:g} times --pp {:g}", n.si(), tp.si(), pp.si()));
+  if (g.typed("--dp") && g.value("--dp") != each)
+    throw InputError(fmt::format("--gpus {:g} over --tp {:g} and --pp {:g} leaves {:g} replicas, --dp says {:g}", n.si(), tp.si(), pp.si(), each, g.value("--dp")));
+  return let("dp", n / (tp * pp));
 }
 
 namespace {
@@ -370,13 +390,8 @@ Table to_table(const Calculator& c, const std::vector<Worked>& all, const std::v
   return t;
 }
 
-struct Options {
-  Texts typed;
-  std::optional<bool> explain;
-  OutputFormat format = OutputFormat::table;
-};
-
-void run(const Calculator& c, const Options& o, Session& session) {
+void run(const Calculator& c, const Asked& o, Session& session) {
+  if (c.other_engine != nullptr && c.other_engine(o)) return;
   std::vector<std::string> varying;
   std::vector<Worked> all;
   for (auto& texts : cases(o.typed, varying)) {
@@ -418,20 +433,22 @@ void add_calculator(CLI::App& app, Session& session, const Calculator& calculato
   const auto c = std::make_shared<const Calculator>(calculator);
   CLI::App* command = app.add_subcommand(c->name, c->description);
   for (const char* alias : c->aliases) command->alias(alias);
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<Asked>();
   for (const Parameter& p : c->parameters) {
     const std::string flag = p.flag;
     const std::string names = c->positional != nullptr && flag == c->positional ? flag + "," + flag.substr(2) : flag;
     const std::string help = p.fallback != nullptr ? fmt::format("{} (default {})", p.help, p.fallback) : p.help;
+    CLI::Option* option = nullptr;
     if (p.reads == Reads::flag) {
-      command->add_flag_callback(names, [o, flag] { o->typed[flag] = "1"; }, help);
+      option = command->add_flag_callback(names, [o, flag] { o->typed[flag] = "1"; }, help);
     } else {
-      command->add_option_function<std::string>(names, [o, flag](const std::string& text) { o->typed[flag] = text; }, help)
-          ->type_name(type_name(p.reads));
+      option = command->add_option_function<std::string>(names, [o, flag](const std::string& text) { o->typed[flag] = text; }, help);
+      option->type_name(type_name(p.reads));
     }
+    under(option, p.heading);
   }
   command->add_flag_callback("--explain", [o] { o->explain = true; }, "Unfold every number (default on a terminal)");
-  command->add_flag_callback("--no-explain", [o] { o->explain = false; }, "The table alone");
+  seldom(command->add_flag_callback("--no-explain", [o] { o->explain = false; }, "The table alone"));
   add_format(*command, o->format);
   command->footer(fmt::format("A list (--batch 8,16,32) gives one column each; a bare number is in SI units.\n\nExamples:\n{}", c->examples));
   command->callback([c, o, &session] { run(*c, *o, session); });

@@ -33,13 +33,17 @@ struct Parameter {
   const char* help;
   const char* fallback = nullptr;  // as typed; shown by help
   bool zero = false;               // a count that may be zero
+  const char* heading = "Options"; // of --help; "" = only --help-all shows it
 };
 using OptionList = std::vector<Parameter>;
 [[nodiscard]] OptionList operator+(OptionList a, const OptionList& b);
+[[nodiscard]] OptionList under(const char* heading, OptionList options);
+[[nodiscard]] inline OptionList seldom(OptionList options) { return under("", std::move(options)); }
 
 // Options that many calculators share.
 extern const OptionList machine_options;  // --hw --precision --peak --memory --memory-bandwidth --link --nic
 extern const OptionList shape_options;    // --model, or --layers --hidden --ffn ... of one
+extern const OptionList model_options;    // the same, the sizes left to --help-all
 
 // The values of one case, as quantities with their provenance. A missing one that has no default is InputError, naming
 // what to write; `has` asks first.
@@ -95,6 +99,9 @@ class Given {
   [[nodiscard]] double read(std::string_view flag) const;
 };
 
+// Replicas: what --dp says, or what --gpus leaves beside --tp and --pp; InputError where they do not fit together.
+[[nodiscard]] ScalarT<T> replicas(const Given& g, ScalarT<T> tp, ScalarT<T> pp);
+
 // How a figure is printed for people; JSON is SI always.
 enum class Show : std::uint8_t { plain, percent, gib, days, per_token, factor, dollars };
 
@@ -125,6 +132,13 @@ class Answer {
   static void check(const Figure& f);
 };
 
+// What was typed, before it is split into cases.
+struct Asked {
+  std::map<std::string, std::string, std::less<>> typed;
+  std::optional<bool> explain;
+  OutputFormat format = OutputFormat::table;
+};
+
 struct Calculator {
   const char* name;
   const char* description;
@@ -133,6 +147,7 @@ struct Calculator {
   const char* examples;  // lines "  napkin ..."
   std::vector<const char*> aliases = {};
   const char* positional = nullptr;  // the option that a bare word gives, "--model"
+  bool (*other_engine)(const Asked&) = nullptr;  // answers what it can answer better, and says whether it did
 };
 void add_calculator(CLI::App& app, Session& session, const Calculator& calculator);
 

@@ -172,6 +172,10 @@ void add_collective(CLI::App& app, Session&) {
                 "expert-exchange: tokens an expert takes over the mean, to see how many are dropped under --imbalance")
       ->check(CLI::Range(0.001, 1e6));
   c->add_flag("--each-expert", o->each_expert, "expert-exchange: a copy for every expert, also of the same rank");
+  for (const char* name : {"--stride", "--placement", "--net-latency", "--fabric", "--protocol", "--sizes", "--peers", "--inner-bandwidth",
+                           "--inner-alpha", "--no-wrap", "--one-way", "--remote-nodes", "--capacity-factor", "--each-expert", "--concurrent",
+                           "--oversubscription", "--per-node", "--node-limit", "--in-network"})
+    seldom(c->get_option(name));
   c->add_flag("--explain", o->explain, "Unfold the arithmetic");
   add_format(*c, o->format);
   c->footer(

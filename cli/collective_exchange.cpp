@@ -16,6 +16,8 @@ namespace napkin::cli {
 
 namespace {
 
+const std::string convention = "convention: bytes of the busiest rank; bandwidth of one direction, GB = 1e9 B";
+
 using Figures = std::vector<std::tuple<std::string, double, std::string>>;
 
 template <Dim D>
@@ -32,6 +34,7 @@ std::string render_figures(const CollectiveOptions& o, std::string title, const 
     nlohmann::ordered_json j;
     for (const auto& [key, v, text] : figures) j[key] = v;
     j["notes"] = notes;
+    j["counting"] = nlohmann::ordered_json::array({convention});
     if (o.explain) j["derivation"] = explain_json(why);
     return j.dump(2) + "\n";
   }
@@ -41,6 +44,7 @@ std::string render_figures(const CollectiveOptions& o, std::string title, const 
   for (const auto& [key, v, text] : figures)
     t.rows.push_back({key, o.format == OutputFormat::csv ? fmt::format("{:.9g}", v) : text});
   t.notes = std::move(notes);
+  t.notes.push_back(convention);
   std::string out = render(t, o.format);
   if (o.explain && o.format != OutputFormat::csv) out += "\n" + explain(why);
   return out;

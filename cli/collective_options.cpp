@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/option_value.hpp"
+#include "cli/spelling.hpp"
 #include "hardware/hardware_input.hpp"
 #include "hardware/tuning_input.hpp"
 #include "model/collective/placement.hpp"
@@ -22,7 +23,7 @@ Constant<Q> given(Q v, const char* option) {
   return {.value = v, .place = option, .source = nullptr};
 }
 BytesPerSecond bandwidth(const char* option, const std::string& text) {
-  const auto b = option_value(option, text, parse_bandwidth);
+  const auto b = option_value(option, text, read_bandwidth);
   if (!(b > BytesPerSecond())) throw InputError(fmt::format("{}: \"{}\" is not above zero", option, text));
   return b;
 }

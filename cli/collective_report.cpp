@@ -13,6 +13,9 @@ namespace napkin::cli {
 
 namespace {
 
+const std::string convention =
+    "convention: bytes of the whole buffer (nccl-tests); algbw = bytes / time, busbw = algbw x what a link carries; bandwidth of one direction, GB = 1e9 B";
+
 using Json = nlohmann::ordered_json;
 
 constexpr Bytes smallest = 8 * byte, largest = 64 * GiB;  // where crossovers are looked for
@@ -175,6 +178,7 @@ std::string one_size_json(const CollectiveQuestion& q) {
     (void)derivation(q, &steps);
     j["derivation"] = std::move(steps);
   }
+  j["counting"] = Json::array({convention});
   return j.dump(2) + "\n";
 }
 
@@ -202,6 +206,7 @@ std::string one_size(const CollectiveQuestion& q, OutputFormat format_) {
                       c.estimate > Seconds() ? cell(format_, c.estimate) : "", remark(q, c, taken.method)});
   }
   t.notes = q.group.size > 1 ? notes(q, taken.method) : std::vector<std::string>{"one rank is free"};
+  t.notes.push_back(convention);
   std::string out = render(t, format_);
   if (q.explain && format_ != OutputFormat::csv) out += "\n" + derivation(q, nullptr);
   return out;
@@ -236,13 +241,15 @@ std::string swept(const CollectiveQuestion& q, OutputFormat format_) {
   const Bytes from = q.sweep.front(), to = q.sweep.back();
   if (q.wish.open()) t.notes = crossover_notes(q, from, to);
   t.notes.insert(t.notes.end(), q.notes.begin(), q.notes.end());
+  t.notes.push_back(convention);
   if (format_ != OutputFormat::json) return render(t, format_);
   return Json{{"operation", to_string(q.operation)},
               {"ranks", q.group.size},
               {"machine", q.machine},
               {"sweep", std::move(rows)},
               {"crossovers", q.wish.open() ? crossovers_json(q, from, to) : Json::array()},
-              {"notes", q.notes}}
+              {"notes", q.notes},
+              {"counting", Json::array({convention})}}
              .dump(2) +
          "\n";
 }

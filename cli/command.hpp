@@ -14,9 +14,15 @@ struct Session {
   int exit_code = 0;
 };
 
-// Adds --format table|md|csv|json to a command.
+// The heading that --help lists an option below: its own, or "" for what only --help-all shows.
+void under(CLI::Option* option, const char* heading);
+inline void seldom(CLI::Option* option) { under(option, ""); }
+// --help lists everything from now on (set before commands are added).
+void show_all_options();
+
+// Adds --format table|md|csv|json|html to a command.
 void add_format(CLI::App& command, OutputFormat& format);
-// Writes to stdout; a failed write is InputError. A closed pipe is success: it ends the command by ClosedPipe.
+// Writes to stdout, with --format html the page when flush_output() ends it; a failed write is InputError. A closed pipe is success: it ends the command by ClosedPipe.
 void print(const std::string& text);
 // Pushes out what print() buffered, with the same outcomes. main calls it last.
 void flush_output();
@@ -40,6 +46,8 @@ struct ClosedPipe {};
 void add_plan(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_compare(CLI::App& app, Session& session);
+void add_emit(CLI::App& app, Session& session);
+void add_sweep(CLI::App& app, Session& session);
 void add_params(CLI::App& app, Session& session);
 void add_flops(CLI::App& app, Session& session);
 void add_memory(CLI::App& app, Session& session);
@@ -54,7 +62,6 @@ void add_serve(CLI::App& app, Session& session);
 void add_goodput(CLI::App& app, Session& session);
 void add_roofline(CLI::App& app, Session& session);
 void add_attention(CLI::App& app, Session& session);
-void add_budget(CLI::App& app, Session& session);
 void add_finetune(CLI::App& app, Session& session);
 void add_quant(CLI::App& app, Session& session);
 void add_limits(CLI::App& app, Session& session);

@@ -1,44 +1,42 @@
 #include "cli/commands.hpp"
 
+#include <vector>
+
 #include "cli/calibrate.hpp"
 
 namespace napkin::cli {
 
+namespace {
+
+struct Group {
+  const char* title;
+  std::vector<void (*)(CLI::App&, Session&)> commands;
+};
+
+// The question that a reader has, and the commands that answer it.
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all{
+      {"Which layout? How fast is it, does it fit, and why", {add_plan, add_predict, add_compare, add_sweep, add_emit, add_steptime}},
+      {"How many bytes on each GPU", {add_memory, add_why_oom, add_finetune, add_quant}},
+      {"The model, the run: parameters, FLOPs, MFU, days and dollars", {add_params, add_flops, add_traintime}},
+      {"One kernel, one chip: which bound", {add_roofline, add_attention, add_chip}},
+      {"Communication: what it takes, and whether it hides", {add_collective, add_network, add_shard, add_limits, add_overlap, add_moe, add_select}},
+      {"Pipelines and failures", {add_pipeline, add_goodput}},
+      {"Serving", {add_kv, add_prefill, add_decode, add_serve}},
+      {"How far to trust it", {add_validate, add_calibrate}},
+      {"What napkin knows", {add_questions, add_hw, add_models, add_frameworks}}};
+  return all;
+}
+
+}  // namespace
+
 void add_commands(CLI::App& app, Session& session) {
-  add_plan(app, session);
-  add_predict(app, session);
-  add_compare(app, session);
-  add_validate(app, session);
-  add_params(app, session);
-  add_flops(app, session);
-  add_memory(app, session);
-  add_why_oom(app, session);
-  add_collective(app, session);
-  add_network(app, session);
-  add_shard(app, session);
-  add_pipeline(app, session);
-  add_calibrate(app, session);
-  add_kv(app, session);
-  add_decode(app, session);
-  add_prefill(app, session);
-  add_serve(app, session);
-  add_goodput(app, session);
-  add_roofline(app, session);
-  add_attention(app, session);
-  add_budget(app, session);
-  add_finetune(app, session);
-  add_quant(app, session);
-  add_limits(app, session);
-  add_overlap(app, session);
-  add_steptime(app, session);
-  add_moe(app, session);
-  add_select(app, session);
-  add_traintime(app, session);
-  add_chip(app, session);
-  add_questions(app, session);
-  add_hw(app, session);
-  add_models(app, session);
-  add_frameworks(app, session);
+  for (const Group& g : groups()) {
+    const auto before = app.get_subcommands([](CLI::App*) { return true; }).size();
+    for (const auto add : g.commands) add(app, session);
+    const auto after = app.get_subcommands([](CLI::App*) { return true; });
+    for (std::size_t i = before; i < after.size(); ++i) after[i]->group(g.title);
+  }
 }
 
 }  // namespace napkin::cli

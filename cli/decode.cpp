@@ -1,11 +1,23 @@
 // napkin decode: one decode step, and what it means for users and for the bill.
-#include "cli/calculator.hpp"
+#include "cli/cache_shape.hpp"
 #include "model/serving/decode.hpp"
 #include "model/serving/kv_cache.hpp"
 #include "model/serving/traffic.hpp"
+#include "model/step/experts.hpp"
+#include "model/transformer/parameters.hpp"
 
 namespace napkin::cli {
 namespace {
+
+// Of a mixture, a step reads the experts that its tokens go to (all of them from some dozens of sequences on).
+BytesT<T> weights_read(const Given& g, BytesT<T> weights, ScalarT<T> batch) {
+  if (!g.has_model() || g.typed("--params") || g.typed("--weights-bytes")) return weights;
+  const auto p = count_parameters(g.scope(), g.architecture());
+  if (!(p.routed.si() > 0)) return weights;
+  const auto experts = g.shape("--experts", "E");
+  const auto idle = let("idle", 1 - experts_touched(experts, g.shape("--top-k", "k"), batch) / experts);
+  return let("weights read", weights - p.routed * idle * g.bytes("--weight-bytes", "b_w"));
+}
 
 void compute(const Given& g, Answer& a) {
   const auto n = g.number("--gpus", "n");
@@ -19,6 +31,7 @@ void compute(const Given& g, Answer& a) {
     a.add("answer_time_s", "time of an answer", let("T_answer", outputs * step));
     a.add("requests_per_s", "answers/s", rate);
     a.add("requests_per_s_per_gpu", "answers/s of one accelerator", let("requests_each", rate / n));
+    a.conventions.push_back("one token of every sequence a step, at the step time given; dense peak does not enter");
     a.neglected.push_back("prefill, batches that are not full");
     a.follow_up = "how many prefill servers feed it? (napkin serve)";
     return;
@@ -36,11 +49,15 @@ void compute(const Given& g, Answer& a) {
       sequence = g.bytes("--sequence-bytes", "kv_sequence");
     } else if (g.typed("--token-bytes")) {
       sequence = let("kv_sequence", g.bytes("--token-bytes", "kv_token") * g.number("--context", "S"));
-    } else if (g.has_model()) {
-      sequence = kv_bytes_of_sequence(kv_layers(g.scope(), g.architecture()), g.bytes("--kv-bytes", "b_kv"), g.number("--context", "S"));
+    } else if (has_cache_shape(g)) {
+      sequence = kv_bytes_of_sequence(cache_layers(g), g.bytes("--kv-bytes", "b_kv"), g.number("--context", "S"));
+    } else {
+      a.neglected.push_back("the caches: give --model, or --layers --kv-heads --head-dim (or --sequence-bytes)");
     }
-    const auto s = decode_step(weights, let("caches", batch * sequence), active, batch, n, bandwidth, rate);
+    const auto read = weights_read(g, weights, batch);
+    const auto s = decode_step(read, let("caches", batch * sequence), active, batch, n, bandwidth, rate);
     a.add("weight_bytes", "weights", weights, Show::gib);
+    if (read.si() != weights.si()) a.add("weight_bytes_read", "... read in a step: the experts that a batch touches", read, Show::gib);
     a.add("weight_bytes_per_gpu", "weights on one accelerator", let("weights_each", weights / n), Show::gib);
     a.add("cache_bytes", "caches", let("caches", batch * sequence), Show::gib);
     a.add("weights_time_s", "reading the weights", s.weights);
@@ -49,7 +66,8 @@ void compute(const Given& g, Answer& a) {
       a.add("flops_per_token", "FLOPs of a token", let("F_token", 2 * active * flop));
       a.add("math_time_s", "arithmetic of the linears", s.math);
       a.add("critical_batch", "batch above which the linears are compute-bound",
-            critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w")));
+            weighed ? critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w"))
+                    : let("B_crit", critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w")) * (g.parameters() / active)));
     }
     a.add("step_time_s", "step: time per output token", s.time);
     a.label("bound", "bound by", s.cache.si() > std::max(s.weights.si(), s.math.si()) ? "reading caches"
@@ -86,11 +104,11 @@ void add_decode(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "decode",
                   .description = "Decode step: time per token, tokens/s, what bounds it, batch sweep, price",
-                  .parameters = shape_options + machine_options + OptionList{
+                  .parameters = model_options + seldom(OptionList(cache_options.begin(), cache_options.begin() + 3)) +
+                                OptionList(cache_options.begin() + 3, cache_options.end()) + machine_options + OptionList{
                       {"--active", Reads::count, "Parameters a token uses, when sparse"},
                       {"--weights-bytes", Reads::bytes, "Bytes read for the weights, when known: 26 GB"},
                       {"--weight-bytes", Reads::bytes, "Bytes of a weight", "2"},
-                      {"--kv-bytes", Reads::bytes, "Bytes of a cached element", "2"},
                       {"--context", Reads::tokens, "Tokens each sequence has in its cache", "4k"},
                       {"--sequence-bytes", Reads::bytes, "Cache of a sequence, when known"},
                       {"--token-bytes", Reads::bytes, "Cache of a token, when known"},

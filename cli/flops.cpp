@@ -111,7 +111,9 @@ void compute(const Given& g, Answer& a) {
   const auto gpus = g.typed("--gpus") ? std::optional(g.number("--gpus", "n")) : std::nullopt;
   if (gpus && gpus->si() < 1) throw InputError("--gpus: write at least 1");
   // 2. How fast it runs, in tokens of one accelerator.
-  const int ways = g.typed("--tokens-per-s-per-gpu") + g.typed("--tflops") + g.typed("--mfu") + (g.typed("--tokens-per-s") && !g.typed("--step-time")) + g.typed("--step-time");
+  // A rate and a step time give the work of the step: the batch, when none is given.
+  const bool solves_batch = g.typed("--step-time") && !g.typed("--batch") && (g.typed("--tflops") || g.typed("--mfu") || g.typed("--tokens-per-s-per-gpu"));
+  const int ways = g.typed("--tokens-per-s-per-gpu") + g.typed("--tflops") + g.typed("--mfu") + (g.typed("--tokens-per-s") && !g.typed("--step-time")) + (g.typed("--step-time") && !solves_batch);
   if (ways > 1) throw InputError("--tokens-per-s-per-gpu, --tokens-per-s, --step-time, --tflops and --mfu all say how fast it runs; give one of them");
   const bool machine = g.typed("--hw") || g.typed("--peak") || g.typed("--mfu");
   const auto each_of = [&](const Work& w) -> std::optional<PerSecondT<T>> {
@@ -124,7 +126,7 @@ void compute(const Given& g, Answer& a) {
     return std::nullopt;
   };
   if ((g.typed("--step-time") || g.typed("--tokens-per-s")) && !gpus) throw InputError("--step-time and --tokens-per-s need --gpus");
-  if (g.typed("--step-time") && !step_tokens && !g.typed("--tokens-per-s")) throw InputError("--step-time needs --batch, or --tokens-per-s to find it");
+  if (g.typed("--step-time") && !step_tokens && !g.typed("--tokens-per-s") && !solves_batch) throw InputError("--step-time needs --batch, or a rate (--tokens-per-s, --tflops, --mfu) to find it");
   if (g.typed("--step-time") && g.typed("--tokens-per-s") && !step_tokens) {
     step_tokens = let("T_step", g.rate("--tokens-per-s", "tokens_per_s") * g.seconds("--step-time", "T_step_time"));
     a.add("batch_tokens_implied", "tokens of a step that the throughput implies", *step_tokens);
@@ -135,6 +137,7 @@ void compute(const Given& g, Answer& a) {
     const auto x = g.flop_rate("--tflops", "X");
     a.add("share_of_peak", g.word("--recompute") == "none" ? "utilisation: achieved over peak" : "HFU: achieved over peak", let("share", x / g.peak()), Show::percent);
     if (gpus) a.add("aggregate_flops_per_s", "all accelerators", let("X_all", x * *gpus));
+    if (solves_batch) a.add("flops_per_step_implied", "work of a step that the rate and the step time imply", let("F_step", x * *gpus * g.seconds("--step-time", "T_step_time")));
   }
   if (!sized && a.figures.empty()) throw InputError("needs a model: --model NAME, its shape, or --params 70B; or --tflops with --hw");
   if (sized) {
@@ -170,6 +173,11 @@ void compute(const Given& g, Answer& a) {
       if (some) a.add(at + "executed_flops_per_s_per_gpu", of + "executed FLOP/s of one accelerator", executed);
       if (some) a.add(at + "executed_tflops_per_gpu", of + "executed, in TFLOP/s", let("TFLOPs_executed", executed / (TFLOP / second)));
       if (gpus) a.add(at + "tokens_per_s", of + "tokens/s of all", let("tokens_per_s", *each * *gpus));
+      if (solves_batch) {
+        const auto tokens = let("T_step", *each * *gpus * g.seconds("--step-time", "T_step_time"));
+        a.add(at + "batch_tokens_implied", of + "tokens of a step that rate and step time imply", tokens);
+        a.add(at + "batch_sequences_implied", of + "... in sequences", let("sequences", tokens / g.scope().input("s", sequence, "--seq")));
+      }
       if (gpus && step_tokens) a.add(at + "step_time_s", of + "step time", let("T_step_time", *step_tokens / (*each * *gpus)));
       if (machine) {
         a.add(at + "mfu", of + "MFU", let("MFU", rate / g.peak()), Show::percent);

@@ -10,6 +10,7 @@ namespace {
 SecondsT<T> mttf(const Given& g, ScalarT<T> gpus) {
   if (g.typed("--job-mttf")) return g.seconds("--job-mttf", "M");
   if (g.typed("--gpu-mttf")) return job_mttf(g.seconds("--gpu-mttf", "M_unit"), gpus);
+  if (g.typed("--node-mttf")) return job_mttf(g.seconds("--node-mttf", "M_node"), let("nodes", gpus / g.number("--per-node", "per_node")));
   if (g.typed("--node-rate")) {
     const auto nodes = let("nodes", gpus / g.number("--per-node", "per_node"));
     return let("M", 1 / (nodes * g.rate("--node-rate", "r_node")), "kokolis2024revisiting");
@@ -18,7 +19,7 @@ SecondsT<T> mttf(const Given& g, ScalarT<T> gpus) {
     const auto observed = g.typed("--observed-gpus") ? g.number("--observed-gpus", "n_observed") : gpus;
     return job_mttf(unit_mttf(observed, g.seconds("--observed", "observed"), g.number("--failures", "failures")), gpus);
   }
-  throw InputError("how often does it fail? give --gpu-mttf, --node-rate, --failures with --observed, or --job-mttf");
+  throw InputError("how often does it fail? give --gpu-mttf, --node-mttf, --node-rate, --failures with --observed, or --job-mttf");
 }
 
 void checkpoints(const Given& g, Answer& a) {
@@ -39,8 +40,11 @@ void checkpoints(const Given& g, Answer& a) {
 }
 
 void compute(const Given& g, Answer& a) {
+  a.conventions.push_back("interval = computing between two checkpoints; first order: 1 - delta/tau - (tau/2 + R)/M; ETTR without queueing");
+  a.neglected.push_back("failures in bursts, bad nodes that fail again, stragglers, waiting for spare nodes");
+  a.follow_up = "measured MTTF of small jobs is below what the node rate predicts: why, and what does it do to the interval?";
   checkpoints(g, a);
-  const bool fails = g.typed("--job-mttf") || g.typed("--gpu-mttf") || g.typed("--node-rate") || g.typed("--failures");
+  const bool fails = g.typed("--job-mttf") || g.typed("--gpu-mttf") || g.typed("--node-mttf") || g.typed("--node-rate") || g.typed("--failures");
   if (!fails && !a.figures.empty()) return;
   const auto gpus = g.typed("--gpus") ? g.number("--gpus", "n") : g.typed("--observed-gpus") ? g.number("--observed-gpus", "n") : ScalarT<T>(1);
   const auto m = mttf(g, gpus);
@@ -49,6 +53,7 @@ void compute(const Given& g, Answer& a) {
     const auto unit = unit_mttf(observed, g.seconds("--observed", "observed"), g.number("--failures", "failures"));
     a.add("gpu_mttf_s", "MTTF of one accelerator", unit);
     a.add("observed_failures_per_day", "failures/day where it was observed", let("per_day", g.number("--failures", "failures") * SecondsT<T>(86400 * second) / g.seconds("--observed", "observed")));
+    a.add("failures_per_1000_node_days", "failures in 1,000 node-days", let("per_1000", 1000 * SecondsT<T>(86400 * second) * g.number("--per-node", "per_node") / unit));
     a.add("gpu_failures_per_year", "failures of one accelerator a year", let("per_year", SecondsT<T>(31536000 * second) / unit));
   }
   a.add("mttf_s", "MTTF of the job", m);
@@ -81,9 +86,6 @@ void compute(const Given& g, Answer& a) {
   a.add("lost_to_writing", "lost to writing", let("lost_writing", write / interval), Show::percent);
   a.add("lost_to_redoing", "lost to computing again", let("lost_redoing", interval / 2 / m), Show::percent);
   a.add("lost_to_restarts", "lost to restarts", let("lost_restarts", restart / m), Show::percent);
-  a.conventions.push_back("interval = computing between two checkpoints; first order: 1 - delta/tau - (tau/2 + R)/M; ETTR without queueing");
-  a.neglected.push_back("failures in bursts, bad nodes that fail again, stragglers, waiting for spare nodes");
-  a.follow_up = "measured MTTF of small jobs is below what the node rate predicts: why, and what does it do to the interval?";
 }
 
 }  // namespace
@@ -95,6 +97,7 @@ void add_goodput(CLI::App& app, Session& session) {
                   .parameters = OptionList{
                       {"--gpus", Reads::count, "Accelerators of the job"},
                       {"--gpu-mttf", Reads::seconds, "MTTF of one accelerator: 50676 h"},
+                      {"--node-mttf", Reads::seconds, "... or of one node: 180 days"},
                       {"--node-rate", Reads::rate, "Failures of one node: 6.5e-3/day"},
                       {"--per-node", Reads::count, "Accelerators of a node", "8"},
                       {"--failures", Reads::number, "Observed: so many interruptions (with --observed, --observed-gpus)"},

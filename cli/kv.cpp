@@ -1,22 +1,10 @@
 // napkin kv: the key-value cache of a sequence, of a batch, and how many fit.
-#include "cli/calculator.hpp"
+#include "cli/cache_shape.hpp"
 #include "model/serving/decode.hpp"
 #include "model/serving/kv_cache.hpp"
 
 namespace napkin::cli {
 namespace {
-
-// From a model, or from --layers, --kv-heads and --head-dim (or --latent for MLA), some of them with a window.
-std::vector<KvLayers<T>> layers_of(const Given& g) {
-  if (g.has_model() && !g.typed("--kv-heads") && !g.typed("--layers") && !g.typed("--latent")) return kv_layers(g.scope(), g.architecture());
-  const auto layers = g.shape("--layers", "L");
-  const auto width = g.typed("--latent") ? g.number("--latent", "d_c + d_rope")
-                                         : let("width", 2 * g.shape("--kv-heads", "K") * g.shape("--head-dim", "H"), "ainslie2023gqa");
-  const auto heads = g.typed("--latent") ? ScalarT<T>(1) : g.shape("--kv-heads", "K");
-  if (!g.typed("--window")) return {{layers, width, 0, heads}};
-  const auto global = g.typed("--global-layers") ? g.number("--global-layers", "L_global") : ScalarT<T>(0);
-  return {{global, width, 0, heads}, {let("L_local", layers - global), width, g.whole("--window", 1), heads}};
-}
 
 void compute(const Given& g, Answer& a) {
   if (g.typed("--page")) {
@@ -24,16 +12,16 @@ void compute(const Given& g, Answer& a) {
     a.add("paged_waste_tokens", "wasted by paging, tokens a sequence", w.tokens);
     a.add("paged_waste_share", "wasted by paging, share", w.share, Show::percent);
     a.add("reserved_waste_share", "wasted by reserving the longest, share", w.reserved, Show::percent);
+    a.conventions.push_back("waste in tokens of a cache, half a page a sequence in the mean; GiB = 2^30 B");
     a.neglected.push_back("block tables, prefix sharing, the page being filled in other layers' pools");
     a.follow_up = "what does prefix sharing save when half of each prompt is the same?";
     return;
   }
   const auto element = g.bytes("--kv-bytes", "b_kv");
   BytesT<T> sequence{};
-  const bool shaped = !g.typed("--sequence-bytes") &&
-                      (g.has_model() || (g.typed("--layers") && (g.typed("--kv-heads") || g.typed("--heads") || g.typed("--latent"))));
+  const bool shaped = !g.typed("--sequence-bytes") && has_cache_shape(g);
   if (shaped) {
-    const auto layers = layers_of(g);
+    const auto layers = cache_layers(g);
     const auto tokens = g.number("--seq", "S");
     const auto token = kv_bytes_per_token(layers, element);
     a.add("kv_bytes_per_token", "cache of a token", token, Show::gib);
@@ -63,6 +51,11 @@ void compute(const Given& g, Answer& a) {
     const auto batch = g.number("--batch", "B");
     held = let("kv_total", batch * sequence);
     a.add("kv_bytes", "cache of the batch", held, Show::gib);
+    if (shaped && g.typed("--tp")) {
+      const auto layers = cache_layers(g);
+      a.add("kv_bytes_per_gpu", "... on one tensor-parallel rank",
+            let("kv_each", held * (kv_bytes_per_token_of_rank(layers, element, g.number("--tp", "tp")) / kv_bytes_per_token(layers, element))), Show::gib);
+    }
   }
   if (g.has_parameters()) {
     const auto weights = let("weights", g.parameters() * g.bytes("--weight-bytes", "b_w"));
@@ -108,11 +101,7 @@ void add_kv(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "kv",
                   .description = "KV cache: bytes a token and a sequence, what fits, break-even batch, windows, paging",
-                  .parameters = shape_options + OptionList{
-                      {"--latent", Reads::count, "MLA: elements of a token and layer (512 + 64)"},
-                      {"--window", Reads::tokens, "Sliding window of the layers that are not global"},
-                      {"--global-layers", Reads::count, "Layers without the window", nullptr, true},
-                      {"--kv-bytes", Reads::bytes, "Bytes of a cached element", "2"},
+                  .parameters = model_options + cache_options + OptionList{
                       {"--weight-bytes", Reads::bytes, "Bytes of a weight", "2"},
                       {"--seq", Reads::tokens, "Tokens of a sequence", "4k"},
                       {"--batch", Reads::count, "Sequences", "1"},

@@ -5,6 +5,21 @@
 namespace napkin::cli {
 namespace {
 
+// Accelerators that share the fast network: a switch's domain; of a torus the slice, or all of it.
+ScalarT<T> domain_of(const Given& g) {
+  if (g.typed("--domain")) return g.number("--domain", "domain");
+  const Network& network = g.hardware().network;
+  if (network.tiers.empty()) return g.scope().input("domain", network.node_size, "accelerators of a node");
+  const Tier& fast = network.tiers.front();
+  if (fast.topology == Tier::Topology::torus && g.typed("--gpus")) return g.number("--gpus", "domain");
+  double size = static_cast<double>(fast.size);
+  if (!fast.dims.empty() && size == 0) {
+    size = 1;
+    for (const int d : fast.dims) size *= d;
+  }
+  return g.scope().input("domain", size > 0 ? size : network.node_size, "accelerators of one " + fast.name + " domain");
+}
+
 void decode_limits(const Given& g, Answer& a) {
   const auto ffn = g.shape("--ffn", "F"), batch = g.number("--decode-batch", "B");
   const auto link = g.link();
@@ -19,6 +34,9 @@ void decode_limits(const Given& g, Answer& a) {
 }
 
 void compute(const Given& g, Answer& a) {
+  a.conventions.push_back("tokens on each accelerator, one direction of a link at full bandwidth, 16-bit on the wire; dense peak times --efficiency");
+  a.neglected.push_back("latency, attention (only linears compute), optimizer, overlap that is not perfect: below the limit, a step is as slow as its network");
+  a.follow_up = "what moves the limit more: a faster link or slower kernels?";
   const auto axes = g.number("--axes", "axes");
   const auto rate = let("rate", g.peak() * g.number("--efficiency", "efficiency"));
   if (g.typed("--decode-batch")) return decode_limits(g, a);
@@ -40,35 +58,34 @@ void compute(const Given& g, Answer& a) {
   a.add("flops_per_byte", "peak over wire, one axis", one_axis);
   const auto dp = data_parallel_tokens(alpha, one, one, sparsity);
   a.add("dp_tokens_per_gpu", "DP, FSDP: least tokens on each", dp);
-  // 2. Out of the node, or of the slice.
+  // 2. Out of the domain: NVLink switch, node, slice.
   const bool machine = !g.typed("--alpha") || g.typed("--egress") || g.typed("--nic");
-  const auto nodes = g.hardware().network.node_size;
   const bool outside = machine && (g.typed("--egress") || g.typed("--nic") || g.hardware().network.tiers.size() > 1);
   std::optional<IntensityT<T>> beyond;
   if (g.typed("--alpha-beyond")) {
     beyond = let("alpha_beyond", g.number("--alpha-beyond", "alpha_beyond") * (1 * flop / byte));
   } else if (outside) {
-    const auto domain = g.typed("--domain") ? g.number("--domain", "domain") : g.scope().input("domain", nodes, "accelerators of a node");
+    const auto domain = domain_of(g);
+    a.add("domain_gpus", "accelerators of a domain (what the fast links join)", domain);
     const auto egress = g.typed("--egress") ? g.bandwidth("--egress", "W_egress") : let("W_egress", g.nic() * domain);
     beyond = wire_intensity(rate, egress, one);
-    a.add("egress_bytes_per_s", "out of a node", egress);
+    a.add("egress_bytes_per_s", "out of a domain", egress);
     a.add("dcn_tokens", "DP between slices: least tokens of a slice's share, for each of its accelerators' links", let("tokens_dcn", rate / (egress / domain) / (1 * flop / byte)));
   }
   if (beyond) {
     const auto x = g.typed("--domains") ? g.number("--domains", "X") : one;
     const auto mp = g.typed("--model-parallel")
-                        ? let("mp", max(g.number("--model-parallel", "mp") / (g.typed("--domain") ? g.number("--domain", "domain") : g.scope().input("domain", nodes, "accelerators of a node")), 1))
+                        ? let("mp", max(g.number("--model-parallel", "mp") / domain_of(g), 1))
                         : one;
-    a.add("dp_tokens_per_gpu_beyond", "DP, FSDP beyond the node: least tokens on each", data_parallel_tokens(*beyond, x, mp, sparsity));
+    a.add("dp_tokens_per_gpu_beyond", "DP, FSDP beyond the domain: least tokens on each", data_parallel_tokens(*beyond, x, mp, sparsity));
   }
   // 3. Tensor parallelism.
   if (g.has_shape_of("--ffn")) {
     const auto ffn = g.shape("--ffn", "F");
     a.add("tp_limit", "TP inside: most ways", tensor_parallel_limit(alpha, ffn));
     if (beyond) {
-      a.add("tp_limit_beyond", "TP beyond the node: most ways", tensor_parallel_limit(*beyond, ffn));
-      const auto domain = g.typed("--domain") ? g.number("--domain", "domain") : g.scope().input("domain", nodes, "accelerators of a node");
-      a.add("tp_limit_two_domains", "... over exactly two nodes", tensor_parallel_limit_two_domains(*beyond, ffn, domain));
+      a.add("tp_limit_beyond", "TP beyond the domain: most ways", tensor_parallel_limit(*beyond, ffn));
+      a.add("tp_limit_two_domains", "... over exactly two domains", tensor_parallel_limit_two_domains(*beyond, ffn, domain_of(g)));
     }
     // 4. FSDP and TP together.
     const auto mixed = mixed_tokens(one_axis, ffn);
@@ -80,13 +97,13 @@ void compute(const Given& g, Answer& a) {
   }
   if (g.typed("--tp")) {
     a.add("ffn_for_tp", "feed-forward width that fills this TP", width_for(alpha, g.number("--tp", "Y")));
-    if (beyond) a.add("ffn_for_tp_beyond", "... beyond the node", width_for(*beyond, g.number("--tp", "Y")));
+    if (beyond) a.add("ffn_for_tp_beyond", "... beyond the domain", width_for(*beyond, g.number("--tp", "Y")));
   }
   // 5. This batch on these accelerators.
   if (g.typed("--gpus")) {
     const auto n = g.number("--gpus", "N");
     a.add("dp_batch_tokens", "DP, FSDP: least batch", let("B_dp", dp * n));
-    if (beyond) a.add("dp_batch_tokens_beyond", "... beyond the node", let("B_beyond", data_parallel_tokens(*beyond, one, one, sparsity) * n));
+    if (beyond) a.add("dp_batch_tokens_beyond", "... beyond the domain", let("B_beyond", data_parallel_tokens(*beyond, one, one, sparsity) * n));
   }
   if (!g.typed("--batch")) {
     // no batch: thresholds only
@@ -108,9 +125,6 @@ void compute(const Given& g, Answer& a) {
         a.label("mixed_verdict", "FSDP with TP", tokens.si() >= mixed_tokens(one_axis, g.shape("--ffn", "F")).si() ? "compute-bound" : "communication-bound");
     }
   }
-  a.conventions.push_back("tokens on each accelerator, one direction of a link at full bandwidth, 16-bit on the wire; dense peak times --efficiency");
-  a.neglected.push_back("latency, attention (only linears compute), optimizer, overlap that is not perfect: below the limit, a step is as slow as its network");
-  a.follow_up = "what moves the limit more: a faster link or slower kernels?";
 }
 
 }  // namespace
@@ -124,15 +138,11 @@ void add_limits(CLI::App& app, Session& session) {
                       {"--ffn", Reads::count, "Feed-forward width (F)"},
                       {"--hidden", Reads::count, "Model width (D)"},
                       {"--alpha", Reads::number, "Peak over link, FLOP/B, when known (instead of --hw, --link)"},
-                      {"--alpha-beyond", Reads::number, "... out of the node"},
                       {"--link", Reads::bandwidth, "Link of one accelerator (of one mesh axis, both ways on a TPU)"},
                       {"--axes", Reads::count, "Mesh axes that work together", "1"},
-                      {"--axes-ratio", Reads::number, "FSDP axes over TP axes in the mix", "2"},
-                      {"--nic", Reads::bandwidth, "Out of the node, one accelerator"},
-                      {"--egress", Reads::bandwidth, "Out of a node, all its accelerators"},
-                      {"--domain", Reads::count, "Accelerators of a node (default: the machine's)"},
-                      {"--domains", Reads::count, "DP over exactly so many nodes"},
-                      {"--model-parallel", Reads::count, "Ways of TP and PP that share the node's egress"},
+                      {"--nic", Reads::bandwidth, "Out of the domain, one accelerator"},
+                      {"--egress", Reads::bandwidth, "Out of a domain, all its accelerators"},
+                      {"--domain", Reads::count, "Accelerators that the fast links join (default: NVLink domain, slice)"},
                       {"--gpus", Reads::count, "Accelerators (of a slice)"},
                       {"--slices", Reads::count, "Slices, with DP between them", "1"},
                       {"--batch", Reads::tokens, "Tokens of a step"},
@@ -141,10 +151,15 @@ void add_limits(CLI::App& app, Session& session) {
                       {"--top-k", Reads::count, "Experts of a token"},
                       {"--tp", Reads::count, "Tensor parallelism to fill, or of a decode projection"},
                       {"--decode-batch", Reads::count, "Decode: sequences of a step"},
+                      {"--efficiency", Reads::share, "Share of the peak that kernels reach", "1"}} + machine_options +
+                      seldom({
+                      {"--alpha-beyond", Reads::number, "... out of the domain"},
+                      {"--axes-ratio", Reads::number, "FSDP axes over TP axes in the mix", "2"},
+                      {"--domains", Reads::count, "DP over exactly so many domains"},
+                      {"--model-parallel", Reads::count, "Ways of TP and PP that share the domain's egress"},
                       {"--beta", Reads::number, "Decode: memory over link bandwidth, when known"},
                       {"--width-ratio", Reads::number, "2-D weight-stationary decode: F/D"},
-                      {"--element", Reads::bytes, "Bytes on the wire and of a weight", "2"},
-                      {"--efficiency", Reads::share, "Share of the peak that kernels reach", "1"}} + machine_options,
+                      {"--element", Reads::bytes, "Bytes on the wire and of a weight", "2"}}),
                   .compute = compute,
                   .examples = "  napkin limits --hw h100 --ffn 28672\n"
                               "  napkin limits --alpha 2550 --axes 3 --ffn 28672 --batch 4194304 --gpus 8960 --slices 4\n"

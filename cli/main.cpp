@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <string>
@@ -26,7 +27,19 @@ constexpr std::string_view exit_codes =
     "Exit status: 0 answered, 1 nothing feasible or outside tolerance, 2 bad input.\n"
     "The answer goes to stdout, everything else to stderr.";
 
+// "N:INT in [1 - 64]" is a type and its check; help shows the type.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    if (const auto from = text.find(':'); from != text.npos)
+      if (const auto to = text.find(']', from); to != text.npos) text.erase(from, to + 1 - from);
+    return text;
+  }
+};
+
 void build(CLI::App& app, Session& session) {
+  app.formatter(std::make_shared<HelpFormatter>());
   app.name("napkin");
   app.set_version_flag("--version", "napkin " NAPKIN_VERSION, "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
@@ -34,11 +47,12 @@ void build(CLI::App& app, Session& session) {
   app.get_formatter()->column_width(32);
   app.require_subcommand(1);
   add_commands(app, session);
-  app.footer("napkin COMMAND --help tells more about one command.\n" + std::string(exit_codes));
+  app.footer("napkin COMMAND --help tells more about one command; napkin questions list shows which answers what.\n" + std::string(exit_codes));
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    command->group("Commands");
     const std::string examples = command->get_footer();
-    command->footer(examples.empty() ? std::string(exit_codes) : examples + "\n\n" + std::string(exit_codes));
+    const auto hidden = command->get_options([](const CLI::Option* o) { return o->get_group().empty(); }).size();
+    const std::string more = hidden == 0 ? "" : fmt::format("napkin {} --help-all lists {} more options.\n", command->get_name(), hidden);
+    command->footer((examples.empty() ? "" : examples + "\n\n") + more + std::string(exit_codes));
   }
 }
 
@@ -126,7 +140,7 @@ int run(CLI::App& app, Session& session, int argc, char** argv) {
 
 // No option means NaN, an infinity, or a number beyond what any machine has; range checks let NaN through.
 static void check_numbers(int argc, char** argv) {
-  constexpr double largest = 1e24, smallest = 1e-24;
+  constexpr double largest = 1e30, smallest = 1e-24;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word(argv[i]);
     const auto equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
@@ -135,7 +149,7 @@ static void check_numbers(int argc, char** argv) {
     const double v = std::strtod(text.c_str(), &end);
     if (text.empty() || end != text.c_str() + text.size()) continue;
     if (!std::isfinite(v) || std::abs(v) > largest || (v != 0 && std::abs(v) < smallest))
-      throw InputError(fmt::format("\"{}\": not a usable number; write a finite one between 1e-24 and 1e24", one_line(text, 40)));
+      throw InputError(fmt::format("\"{}\": not a usable number; write a finite one between 1e-24 and 1e30", one_line(text, 40)));
   }
 }
 
@@ -144,10 +158,17 @@ int main(int argc, char** argv) {
   Session session;
   try {
     check_numbers(argc, argv);
+    std::vector<char*> words(argv, argv + argc);
+    for (char*& word : words)
+      if (std::string_view(word) == "--help-all") {
+        show_all_options();
+        static char help[] = "--help";
+        word = help;
+      }
     CLI::App app("How a large language model trains on a cluster: memory, time and MFU of every layout, with the "
                  "arithmetic shown.");
     build(app, session);
-    const int code = run(app, session, argc, argv);
+    const int code = run(app, session, argc, words.data());
     flush_output();
     return code;
   } catch (const ClosedPipe&) {

@@ -1,122 +1,93 @@
-// napkin network: the fabric of a node, and the fat tree between nodes.
-#include <fmt/format.h>
-
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "cli/command.hpp"
-#include "cli/option_value.hpp"
+// napkin network: the fat tree between nodes, and the fabric of a node.
+#include "cli/calculator.hpp"
 #include "model/collective/fat_tree.hpp"
-#include "model/input/number_input.hpp"
-#include "model/text.hpp"
 
 namespace napkin::cli {
-
 namespace {
 
-// An answer is a list of named figures, with the formula of each.
-struct Figure {
-  std::string key, formula;
-  double value;
-  std::string text;
-};
-
-std::string render_figures(const std::string& title, const std::vector<Figure>& figures, OutputFormat format_) {
-  if (format_ == OutputFormat::json) {
-    nlohmann::ordered_json j;
-    for (const auto& f : figures) j[f.key] = f.value;
-    return j.dump(2) + "\n";
-  }
-  Table t;
-  t.title = title;
-  t.columns = {{"figure", false}, {"value"}, {"formula", false}};
-  for (const auto& f : figures)
-    t.rows.push_back({f.key, format_ == OutputFormat::csv ? fmt::format("{:.12g}", f.value) : f.text, f.formula});
-  return render(t, format_);
+ScalarT<T> whole(const Given& g, const char* flag, const char* symbol) {
+  return g.scope().input(symbol, static_cast<double>(g.whole(flag, 1)), flag);
 }
 
-Figure count(std::string key, long long v, std::string formula) {
-  return {std::move(key), std::move(formula), static_cast<double>(v), format_count(static_cast<double>(v))};
-}
-Figure rate(std::string key, BytesPerSecond v, std::string formula) {
-  return {std::move(key), std::move(formula), v.si(), format(v)};
-}
-
-struct Options {
-  long long radix = 64, endpoints = 0, unit = 0, cores = 0, switches = 0, ports = 0, accelerators = 0;
-  std::string port, link;
-  OutputFormat format = OutputFormat::table;
-};
-
-void fat_tree_answer(const Options& o) {
-  const FatTree t = fat_tree(o.radix, o.endpoints, o.unit);
-  std::vector<Figure> out{count("largest_two_tier", t.largest, "radix^2 / 2"),
-                          count("tiers", t.tiers, "two hold radix^2 / 2, three radix^3 / 4"),
-                          count("leaves", t.leaves, "endpoints / (radix / 2)"),
-                          count("spines", t.spines,
-                                t.tiers == 3 ? "leaves * (radix / 2) / (radix / 2)" : "leaves * (radix / 2) / radix"),
-                          count("leaf_spine_cables", t.cables, "leaves * radix / 2"),
-                          count("leaf_ports_used", t.leaf_ports_used, "radix / 2 down, radix / 2 up")};
-  if (t.tiers == 3) out.push_back(count("cores", t.cores, "spines * (radix / 2) / radix"));
-  if (o.unit > 0) out.push_back(count("scalable_units", t.units, "endpoints / unit"));
-  if (o.cores == 0 && !o.port.empty()) throw InputError("--port has no effect without --cores");
-  if (o.cores > 0) {
-    if (o.port.empty()) throw InputError("--cores needs --port: the bandwidth of one port, such as 50GB/s");
-    const auto port = option_value("--port", o.port, parse_bandwidth);
-    out.push_back(rate("core_bytes_per_s_per_endpoint", through_switches(o.cores, o.radix, port, o.endpoints),
-                       "cores * radix * port / endpoints"));
-  }
-  print(render_figures(
-      fmt::format("fat tree of {}-port switches for {} endpoint{}", o.radix, format_count(double(o.endpoints)),
-                  o.endpoints == 1 ? "" : "s"),
-      out, o.format));
+void fat_tree_answer(const Given& g, Answer& a) {
+  const auto radix = whole(g, "--radix", "radix");
+  const auto endpoints = whole(g, "--endpoints", "endpoints");
+  const auto t = fat_tree<T>(radix, endpoints, g.typed("--unit") ? whole(g, "--unit", "unit") : ScalarT<T>(0));
+  a.add("largest_two_tier", "endpoints that two tiers join", t.largest);
+  a.add("largest_three_tier", "... three tiers", t.largest_three);
+  a.add("tiers", "tiers", g.scope().input("tiers", t.tiers, "two join radix^2 / 2, three radix^3 / 4"));
+  a.add("leaves", "leaves", t.leaves);
+  a.add("spines", "spines", t.spines);
+  if (t.tiers == 3) a.add("cores", "cores", t.cores);
+  a.add("leaf_spine_cables", "cables between leaves and spines", t.cables);
+  a.add("leaf_ports_used", "ports of a leaf in use", t.leaf_ports_used);
+  if (g.typed("--unit")) a.add("scalable_units", "scalable units", t.units);
+  if (g.typed("--port") && !g.typed("--cores")) throw InputError("--port has no effect without --cores");
+  if (g.typed("--cores"))
+    a.add("core_bytes_per_s_per_endpoint", "bandwidth of an endpoint through --cores",
+          through_switches(whole(g, "--cores", "cores"), radix, g.bandwidth("--port", "port"), endpoints));
+  a.neglected.push_back("links for management and storage; a rail of its own for each NIC of a node (the same tree, once a rail)");
+  a.follow_up = "what does 3:1 at the leaves save, and which collective feels it? (napkin network widest)";
 }
 
-void node_answer(const Options& o) {
-  const auto f = node_fabric(o.switches, o.ports, option_value("--port", o.port, parse_bandwidth), o.accelerators,
-                             option_value("--link", o.link, parse_bandwidth));
-  print(render_figures("fabric of a node",
-                       {rate("switch_bytes_per_s", f.switch_side, "switches * ports * port"),
-                        rate("accelerator_bytes_per_s", f.accelerator_side, "accelerators * link"),
-                        rate("usable_bytes_per_s", f.usable, "the lesser of both"),
-                        rate("bisection_bytes_per_s", f.bisection, "half to half, both directions")},
-                       o.format));
+void widest_answer(const Given& g, Answer& a) {
+  const auto t = widest_tree<T>(whole(g, "--radix", "radix"), static_cast<int>(g.whole("--tiers", 2)), g.number("--oversubscription", "o"),
+                                g.bandwidth("--port", "port"));
+  a.add("endpoints", "endpoints", t.endpoints);
+  a.add("leaf_ports_down", "ports of a leaf to endpoints", t.down);
+  a.add("leaf_ports_up", "... to spines", t.up);
+  a.add("oversubscription", "oversubscription, in whole ports", t.oversubscription, Show::factor);
+  a.add("bytes_per_s_per_endpoint", "bandwidth of an endpoint out of its leaf, all sending", t.per_endpoint);
+  a.add("bisection_bytes_per_s", "bisection, one direction", t.bisection);
+  a.add("bisection_both_ways_bytes_per_s", "bisection, both directions", let("B_both", 2 * t.bisection));
+  a.neglected.push_back("traffic that stays below a leaf (rails keep much of it there), collisions of hashed flows");
+  a.follow_up = "how many of these endpoints does a ring all-reduce really send out of their leaf?";
+}
+
+void node_answer(const Given& g, Answer& a) {
+  const auto f = node_fabric<T>(whole(g, "--switches", "switches"), whole(g, "--ports", "ports"), g.bandwidth("--port", "port"),
+                                whole(g, "--gpus", "n"), g.bandwidth("--link", "B_link"));
+  a.add("switch_bytes_per_s", "what the switches carry", f.switch_side);
+  a.add("accelerator_bytes_per_s", "what the accelerators carry", f.accelerator_side);
+  a.add("usable_bytes_per_s", "the lesser of both", f.usable);
+  a.add("bisection_bytes_per_s", "bisection, both directions", f.bisection);
+  a.neglected.push_back("protocol overhead: kernels reach 75-90 % of it");
+  a.follow_up = "which is the bottleneck of an all-to-all here, a link or the switches?";
+}
+
+void compute(const Given& g, Answer& a) {
+  const std::string of = g.word("--of");
+  if (of == "fat-tree") fat_tree_answer(g, a);
+  else if (of == "widest") widest_answer(g, a);
+  else if (of == "node") node_answer(g, a);
+  else throw InputError("--of: \"" + of + "\"; write fat-tree, widest or node");
+  a.conventions.push_back("bandwidth of a port or link is one direction; GB/s = 1e9 B/s, 400 Gb/s = 50 GB/s");
 }
 
 }  // namespace
 
-void add_network(CLI::App& app, Session&) {
-  CLI::App* c = app.add_subcommand("network", "Switches, cables and bandwidth of a fat tree, or of a node's fabric");
-  c->footer(
-      "Examples:\n  napkin network fat-tree --radix 64 --endpoints 1024\n"
-      "  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s");
-  c->require_subcommand(1);
-  const auto o = std::make_shared<Options>();
-  CLI::App* tree = c->add_subcommand("fat-tree", "A full-bisection fat tree");
-  tree->add_option("--radix", o->radix, "Ports of a switch (64)")->check(CLI::Range(1LL, 1000000000LL));
-  tree->add_option("--endpoints", o->endpoints, "Accelerators, one NIC each")->required()->check(CLI::Range(1LL, 1000000000LL));
-  tree->add_option("--unit", o->unit, "Endpoints of a scalable unit")->check(CLI::Range(1LL, 1000000000LL));
-  tree->add_option("--cores", o->cores, "Switches of a third tier, to see what it carries per endpoint")->check(CLI::Range(1LL, 1000000000LL));
-  tree->add_option("--port", o->port, "With --cores: bandwidth of a port, such as 50GB/s or 400Gb/s");
-  add_format(*tree, o->format);
-  tree->footer(
-      "Examples:\n  napkin network fat-tree --radix 64 --endpoints 1024\n"
-      "  napkin network fat-tree --endpoints 4096 --unit 256 --cores 64 --port 50GB/s");
-  tree->callback([o] { fat_tree_answer(*o); });
-  CLI::App* node = c->add_subcommand("node", "What a scale-up domain carries");
-  node->add_option("--switches", o->switches, "Switches of the node")->required()->check(CLI::Range(1LL, 1000000000LL));
-  node->add_option("--ports", o->ports, "Ports of a switch")->required()->check(CLI::Range(1LL, 1000000000LL));
-  node->add_option("--port", o->port, "Bandwidth of a port, one direction")->required();
-  node->add_option("--gpus", o->accelerators, "Accelerators of the node")->required()->check(CLI::Range(1LL, 1000000000LL));
-  node->add_option("--link", o->link, "Bandwidth of an accelerator, one direction")->required();
-  add_format(*node, o->format);
-  node->footer(
-      "Examples:\n  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s\n"
-      "  napkin network node --switches 18 --ports 72 --port 50GB/s --gpus 72 --link 900GB/s --format json");
-  node->callback([o] { node_answer(*o); });
+void add_network(CLI::App& app, Session& session) {
+  add_calculator(app, session,
+                 {.name = "network",
+                  .description = "Switches: radix, tiers, cables, oversubscription, bisection, GB/s per GPU of a fat tree or of a node's fabric",
+                  .parameters = OptionList{
+                      {"--of", Reads::word, "fat-tree (switches for --endpoints), widest (most endpoints of so many tiers) or node", "fat-tree"},
+                      {"--radix", Reads::count, "Ports of a switch", "64"},
+                      {"--endpoints", Reads::count, "fat-tree: accelerators, one NIC each"},
+                      {"--unit", Reads::count, "fat-tree: endpoints of a scalable unit"},
+                      {"--cores", Reads::count, "fat-tree: switches of a third tier, to see what it carries per endpoint"},
+                      {"--port", Reads::bandwidth, "Bandwidth of a port, one direction: 400Gb/s, 50GB/s"},
+                      {"--tiers", Reads::count, "widest: 2 or 3", "2"},
+                      {"--oversubscription", Reads::number, "widest: of the leaves, 2 for 2:1", "1"},
+                      {"--switches", Reads::count, "node: switches"},
+                      {"--ports", Reads::count, "node: ports of a switch"},
+                      {"--gpus", Reads::count, "node: accelerators"},
+                      {"--link", Reads::bandwidth, "node: bandwidth of an accelerator, one direction"}},
+                  .compute = compute,
+                  .examples = "  napkin network fat-tree --radix 64 --endpoints 1024\n"
+                              "  napkin network widest --radix 64 --port 400Gb/s --oversubscription 3\n"
+                              "  napkin network node --switches 4 --ports 64 --port 25GB/s --gpus 8 --link 450GB/s",
+                  .positional = "--of"});
 }
 
 }  // namespace napkin::cli

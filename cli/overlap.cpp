@@ -13,6 +13,7 @@ void compute(const Given& g, Answer& a) {
     a.add("up_s", "weights up", o.up);
     a.add("adam_s", "Adam on the host", o.adam);
     a.add("offload_s", "all, one after the other", let("T", o.down + o.adam + o.up));
+    a.conventions.push_back("2 FLOPs a parameter and token; one direction of the link to the host; one after the other");
     a.neglected.push_back("overlap with the backward pass (delayed update hides part of it)");
     a.follow_up = "how large a batch hides it?";
     return;

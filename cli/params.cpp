@@ -19,6 +19,8 @@
 namespace napkin::cli {
 namespace {
 
+const std::string convention = "convention: a tied tensor counts once; active = of one token, embedding included; multi-token-prediction modules apart";
+
 struct Options {
   std::string model, flag;
   std::map<std::string, std::string, std::less<>> shape;  // --layers ... as typed
@@ -60,11 +62,13 @@ void run(const Options& o) {
   }
   if (o.format == OutputFormat::json) {
     auto j = parameters_json(a, p);
+    j["counting"] = nlohmann::ordered_json::array({convention});
     if (o.explain) j["explanation"] = explain_json(roots);
     return print(j.dump(2) + '\n');
   }
   Table blocks = blocks_table(a, p);
   if (o.format == OutputFormat::csv) return print(render(blocks, o.format));
+  blocks.notes.push_back(convention);
   for (const auto& assumption : a.assumptions) blocks.notes.push_back("assumed: " + assumption);
   print(render(kinds_table(a), o.format) + '\n' + render(blocks, o.format));
   if (o.explain) print('\n' + explain(roots));

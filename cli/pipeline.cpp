@@ -9,8 +9,10 @@
 
 #include "cli/command.hpp"
 #include "cli/explain.hpp"
+#include "cli/html_page.hpp"
 #include "cli/pipeline_picture.hpp"
 #include "cli/pipeline_trace.hpp"
+#include "cli/spelling.hpp"
 #include "model/input/document_input.hpp"
 #include "model/input/number_input.hpp"
 #include "model/input_error.hpp"
@@ -25,6 +27,8 @@
 
 namespace napkin::cli {
 namespace {
+
+const std::string convention = "convention: bubble = makespan - work of the busiest rank; over ideal (that work) and over total (the makespan)";
 
 struct Options {
   std::string schedule = "1f1b", file;
@@ -150,7 +154,7 @@ StageWork rank_cost(const Options& o, std::optional<Bytes> boundary) {
     rank.send = time_of("--p2p", o.send);
   } else if (!o.bandwidth.empty()) {
     if (!boundary) throw InputError("--bandwidth: write --p2p, or --hidden and --seq, or --model, to know what is sent");
-    const BytesPerSecond rate = parsed("--bandwidth", o.bandwidth, parse_bandwidth);
+    const BytesPerSecond rate = parsed("--bandwidth", o.bandwidth, read_bandwidth);
     if (!(rate.si() > 0)) throw InputError("--bandwidth: write more than 0");
     rank.send = *boundary / rate;
   }
@@ -192,7 +196,7 @@ Answer answer(const Options& o) {
     if (o.gradients.empty() || o.dp < 2 || o.gradient_bandwidth.empty())
       throw InputError("write --gradients (bytes of a stage), --dp (2 or more) and --gradient-bandwidth together");
     const Bytes bytes = parsed("--gradients", o.gradients, parse_bytes);
-    const BytesPerSecond rate = parsed("--gradient-bandwidth", o.gradient_bandwidth, parse_bandwidth);
+    const BytesPerSecond rate = parsed("--gradient-bandwidth", o.gradient_bandwidth, read_bandwidth);
     if (!(rate.si() > 0)) throw InputError("--gradient-bandwidth: write more than 0");
     a.reduce_once = textbook::ring_reduce_scatter<Plain>(o.dp, bytes).sent / rate;
   }
@@ -278,7 +282,7 @@ Table ranks(const Answer& a) {
               .columns = {{"rank"}, {"busy"}, {"idle"}, {"sending"}, {"first start"}, {"last end"}, {"peak held"},
                           {"in flight"}, {"W buffers"}},
               .rows = {},
-              .notes = {"Peak held in micro-batches of an average rank; in flight and W buffers count chunks."}};
+              .notes = {"Peak held in micro-batches of an average rank; in flight and W buffers count chunks.", convention}};
   for (int r = 0; r < a.program.ranks; ++r) {
     const RankUse& use = a.timeline.ranks[static_cast<std::size_t>(r)];
     const RankMemory& m = a.memory[static_cast<std::size_t>(r)];
@@ -303,6 +307,7 @@ nlohmann::ordered_json json(const Answer& a) {
                            {"span_s", t.span.si()},
                            {"bubble_own_clock_s", (t.span - t.ideal).si()},
                            {"peak_activations", peak(a)}};
+  j["counting"] = nlohmann::ordered_json::array({convention});
   if (a.closed) j["closed_form_s"] = a.closed->makespan.si();
   if (a.boundary) j["message_bytes"] = a.boundary->si();
   if (a.message_chain) j["messages_s"] = a.message_chain->si();
@@ -366,6 +371,10 @@ void report(const Options& o) {
       const std::string picture = timeline_text(a.program, a.timeline, o.width);
       return print(render(summary(a), o.format) + "\n" + render(ranks(a), o.format) + "\n```\n" + picture + "```\n");
     }
+    case OutputFormat::html:
+      print(render(summary(a), o.format) + render(ranks(a), o.format) + html_fragment(timeline_svg(a.program, a.timeline, summary(a).title)));
+      if (o.explain) print(explained(a));
+      return;
     case OutputFormat::table: break;
   }
   print(render(summary(a), o.format) + "\n" + render(ranks(a), o.format) + "\n" +
@@ -407,6 +416,8 @@ void add_pipeline(CLI::App& app, Session&) {
   command->add_option("--gradients", o->gradients, "Bytes of a stage's gradients, as in 6.25GB: reduced once or every micro-batch");
   command->add_option("--dp", o->dp, "Data-parallel ranks that reduce them");
   command->add_option("--gradient-bandwidth", o->gradient_bandwidth, "Of a rank in that reduction, as in \"50 GB/s\"");
+  for (const char* name : {"--group", "--stage-times", "--split", "--gradients", "--dp", "--gradient-bandwidth", "--hidden-forward", "--hidden-backward"})
+    seldom(command->get_option(name));
   command->add_option("--trace", o->trace, "Write the timeline as trace-event JSON (Perfetto, chrome://tracing)");
   command->add_option("--svg", o->svg, "Write the timeline as SVG");
   command->add_option("--width", o->width, "Columns of the printed timeline")->check(CLI::Range(40, 10000));

@@ -1,14 +1,20 @@
 // napkin plan: every layout, ranked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/emission_view.hpp"
 #include "cli/executor.hpp"
+#include "cli/plan_decisions.hpp"
+#include "cli/plan_jobs.hpp"
 #include "cli/plan_view.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/space_flags.hpp"
+#include "model/launch/target_input.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -19,36 +25,156 @@ struct Options {
   int top = 10;
   double margin = 1 - fits_below;
   unsigned threads = 0;
-  bool rules = false;
+  bool rules = false, pareto = false;
+  GoodputFlags failures;
+  std::optional<double> price;
+  std::string emit;
+  int rank = 1;
+  EmissionOutput output;
   OutputFormat format = OutputFormat::table;
 };
 
-void run(const Options& o, Session& session) {
-  RunRequest request;
-  request.place = flag_of;
-  apply(o.job, request);
-  const Run base = resolve(request, false);
-  const auto top = static_cast<std::size_t>(o.top);
-  const Problem problem{.job = base.job, .space = read_space(o.space), .keep = finalists(top), .margin = o.margin};
+Planned planned(const JobFlags& flags) {
+  Planned p;
+  p.request.place = flag_of;
+  apply(flags, p.request);
+  p.base = resolve(p.request, false);
+  return p;
+}
+
+Problem problem_of(const Options& o, const Run& base) {
+  return {.job = base.job,
+          .space = read_space(o.space),
+          .keep = finalists(static_cast<std::size_t>(o.top)),
+          .margin = o.margin,
+          .front = o.pareto};
+}
+
+// The configuration of one of the ranked layouts. To stdout it is the answer; to a file the ranking is.
+void emit_ranked(const Options& o, const Run& base, const Outcome& outcome, Session& session) {
+  const launch::Target target = launch::read_target(o.emit);
+  const auto index = static_cast<std::size_t>(o.rank) - 1;
+  if (index >= outcome.best.size())
+    throw InputError(fmt::format("--rank {}: only {} layouts are ranked; write at most that, or more --top", o.rank, outcome.best.size()));
+  const auto facts_at = [&](std::size_t i) {
+    Run run = base;
+    run.layout = outcome.best[i].layout;
+    return launch::facts_of(run);
+  };
+  const launch::Facts facts = facts_at(index);
+  const launch::Emission emission = launch::emit(facts, target);
+  note(fmt::format("rank {}: {}, {} a step predicted", o.rank, describe(outcome.best[index].layout), format(outcome.best[index].cost.time)));
+  session.exit_code = give(emission, target, facts, o.output);
+  if (emission.expressible()) return;
+  for (std::size_t i = 0; i < outcome.best.size(); ++i)
+    if (launch::emit(facts_at(i), target).expressible())
+      return note(fmt::format("--rank {} can be told to it: {}", i + 1, describe(outcome.best[i].layout)));
+}
+
+// Several jobs side by side.
+void run_many(const Options& o, const std::vector<JobFlags>& jobs, Session& session) {
   const Executor executor = threads(o.threads);
   const auto start = std::chrono::steady_clock::now();
-  Outcome outcome = search(problem, executor);
-  const FinalistTiming timing = time_finalists(problem, top, outcome);
+  std::vector<Planned> all;
+  for (const JobFlags& flags : jobs) {
+    Planned& p = all.emplace_back(planned(flags));
+    const Problem problem = problem_of(o, p.base);
+    p.outcome = search(problem, executor);
+    p.timing = time_finalists(problem, static_cast<std::size_t>(o.top), p.outcome, executor);
+  }
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::vector<Remedy> remedy;
+  if (std::ranges::all_of(all, [](const Planned& p) { return p.outcome.best.empty(); })) session.exit_code = 1;
+  if (o.format == OutputFormat::json) {
+    // The layouts of all jobs by tokens a second; the counts are sums.
+    nlohmann::ordered_json j{{"schema", 1}, {"layouts", nlohmann::ordered_json::array()}};
+    std::int64_t searched = 0, feasible = 0;
+    for (const Planned& p : all) {
+      for (auto& layout : plan_json(p.request, p.base, p.outcome, p.timing, {}, o.margin, 0)["layouts"])
+        j["layouts"].push_back(std::move(layout));
+      searched += p.outcome.searched;
+      feasible += p.outcome.feasible;
+    }
+    const auto rate = [](const nlohmann::ordered_json& l) {
+      return l["tokens_per_s_per_gpu"].get<double>() * l["run"]["gpus"].get<double>();
+    };
+    std::stable_sort(j["layouts"].begin(), j["layouts"].end(), [&](const auto& a, const auto& b) { return rate(a) > rate(b); });
+    for (std::size_t i = 0; i < j["layouts"].size(); ++i) j["layouts"][i]["rank"] = i + 1;
+    j["searched"] = searched;
+    j["pruned"] = 0;
+    j["feasible"] = feasible;
+    j["jobs"] = jobs_json(all, o.price);
+    if (o.pareto) j["pareto"] = pareto_json(all, o.price);
+    j["elapsed_s"] = elapsed;
+    print(j.dump(2) + "\n");
+    return;
+  }
+  print(render(jobs_table(all, o.price, o.format), o.format));
+  if (o.pareto && o.format != OutputFormat::csv) print("\n" + render(pareto_table(all, o.price, o.format), o.format));
+}
+
+void run(Options o, Session& session) {
+  if (o.emit.empty() && !o.output.path.empty()) throw InputError("-o: writes the configuration of --emit; write --emit TARGET too");
+  if (!o.emit.empty() && !o.job.framework) o.job.framework = launch::read_target(o.emit).profile;
+  const std::vector<JobFlags> jobs = each_job(o.job);
+  if (jobs.size() > 1 && !o.emit.empty()) throw InputError("--emit: writes a layout of one job; give one number of accelerators");
+  const std::optional<Reliability> failures = read_reliability(o.failures);
+  if (jobs.size() > 1 && failures) throw InputError("--goodput: ranks the layouts of one job; give one number of accelerators");
+  if (jobs.size() > 1) return run_many(o, jobs, session);
+  std::vector<Planned> one{planned(jobs.front())};
+  const RunRequest& request = one.front().request;
+  const Run& base = one.front().base;
+  const auto top = static_cast<std::size_t>(o.top);
+  const Problem problem = problem_of(o, base);
+  const Executor executor = threads(o.threads);
+  const auto start = std::chrono::steady_clock::now();
+  Outcome& outcome = one.front().outcome = search(problem, executor);
+  const FinalistTiming timing = time_finalists(problem, problem.keep, outcome, executor);
+  const std::vector<RankedLayout> candidates = outcome.best;
+  if (outcome.best.size() > top) outcome.best.resize(top);
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const Robustness robust = robustness(candidates, base.spread->time.nine_in_ten);
+  EffectiveRanking effective;
+  if (failures && !candidates.empty()) effective = goodput_ranking(problem, top, *failures, executor);
+  WayOut out;
   if (outcome.why == Outcome::Why::infeasible) {
     session.exit_code = 1;
-    if (outcome.closest) remedy = remedies(problem, executor);
+    if (outcome.closest) {
+      out.remedies = remedies(problem, executor);
+      out.fixes = fixes({.job = base.job,
+                         .layout = outcome.closest->layout,
+                         .limit = (1 - o.margin) * base.hardware->accelerator.capacity.value,
+                         .keep = 4});
+    }
   }
 
+  if (!o.emit.empty() && !outcome.best.empty()) {
+    emit_ranked(o, base, outcome, session);
+    if (o.output.path.empty()) return;
+  }
+  if (!o.emit.empty() && !outcome.best.empty()) {
+    emit_ranked(o, base, outcome, session);
+    if (o.output.path.empty()) return;
+  }
   if (o.format == OutputFormat::json) {
-    print(plan_json(request, base, outcome, timing, remedy, o.margin, elapsed).dump(2) + "\n");
+    auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
+    if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
+    if (!candidates.empty()) j["robustness"] = robustness_json(robust, candidates);
+    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, *failures);
+    if (o.pareto && !candidates.empty()) j["pareto"] = pareto_json(one, o.price);
+    print(j.dump(2) + "\n");
     return;
   }
   if (outcome.best.empty()) {
-    print(infeasible_text(base, outcome, remedy, o.margin));
+    print(infeasible_text(base, outcome, out, o.margin));
   } else {
-    print(render(ranking_table(base, outcome, timing, o.format), o.format));
+    if (o.pareto) print(render(pareto_table(one, o.price, o.format), o.format));
+    if (failures) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, *failures, o.format), o.format));
+    if ((o.pareto || failures) && o.format == OutputFormat::csv) return;
+    if (o.pareto || failures) print("\n");
+    Table ranking = ranking_table(base, outcome, timing, o.format);
+    if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
+    ranking.notes.push_back(robustness_line(robust, candidates));
+    print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
   if (o.rules && o.format != OutputFormat::csv) print("\n" + render(dropped_table(outcome), o.format));
@@ -69,7 +195,18 @@ void add_plan(CLI::App& app, Session& session) {
       ->check(CLI::Range(0.0, 0.9));
   command->add_option("--threads", o->threads, "Threads of the search (default: one per core)")
       ->check(CLI::Range(1U, 4096U));
+  command->add_flag("--pareto", o->pareto, "Also what no layout beats in step time, memory left, GPU-hours, dollars and energy");
+  command->add_option("--price", o->price, "US dollars an accelerator and hour (default: the catalog's, where it has one)")
+      ->type_name("DOLLARS")
+      ->check(CLI::Range(0.0, 1e6));
+  add_goodput_options(*command, o->failures);
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
+  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
+  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"

@@ -7,6 +7,7 @@
 
 #include "cli/prediction_view.hpp"
 #include "cli/cells.hpp"
+#include "cli/space_flags.hpp"
 #include "model/step/prediction.hpp"
 #include "model/text.hpp"
 
@@ -37,12 +38,6 @@ std::string largest_loss(const StepCost<Plain>& a, const StepCost<Plain>& b) {
   return fmt::format("{} +{}", term_names[most], format(b.terms[most] - a.terms[most]));
 }
 
-std::string axis_value(LayoutAxis axis, std::int64_t v) {
-  if (axis == LayoutAxis::recompute) return std::string(to_string(static_cast<Recompute>(v)));
-  if (axis == LayoutAxis::sp) return v != 0 ? "on" : "off";
-  return std::to_string(v);
-}
-
 }  // namespace
 
 Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& timing, OutputFormat output) {
@@ -65,6 +60,11 @@ Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& tim
                       cell.gib(c.cost.memory.device),
                       std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(c.cost)});
   }
+  if (!o.best.empty()) {
+    const auto p = quoted(with_layout(base, o.best.front().layout), o.best.front().cost);
+    t.notes.push_back(fmt::format("Eight in ten measured runs: the first within {} to {} ({}).", format(p.shortest), format(p.longest),
+                                  base.spread->time.basis));
+  }
   if (timing.simulated > 0)
     t.notes.push_back(fmt::format("Searched by closed forms; the interleaved finalists are timed by simulation and ranked by that "
                                   "({} layouts, up to {:.1f} % apart).", timing.simulated, 100 * timing.largest_change));
@@ -81,6 +81,11 @@ Table alternatives_table(const Run& base, const Outcome& o) {
   for (std::size_t a = 0; a < axis_count; ++a) {
     const auto axis = static_cast<LayoutAxis>(a);
     if (axis == LayoutAxis::micro_batch || axis == LayoutAxis::etp) continue;
+    // Between 1F1B and its interleaved form vpp decides.
+    if (axis == LayoutAxis::schedule && std::ranges::all_of(o.best_by_axis[a], [](const auto& e) {
+          return e.second.layout.schedule == Schedule::one_f_one_b || e.second.layout.schedule == Schedule::interleaved;
+        }))
+      continue;
     const std::int64_t mine = get_axis(winner.layout, axis);
     const std::pair<const std::int64_t, RankedLayout>* next = nullptr;
     for (const auto& entry : o.best_by_axis[a])
@@ -106,7 +111,7 @@ Table dropped_table(const Outcome& o) {
   return t;
 }
 
-std::string infeasible_text(const Run& base, const Outcome& o, const std::vector<Remedy>& remedies, double margin) {
+std::string infeasible_text(const Run& base, const Outcome& o, const WayOut& out, double margin) {
   if (!o.closest) {
     // No layout passed the rules: name the last rule that any of them came to.
     std::size_t most = o.dropped.size();
@@ -127,17 +132,20 @@ std::string infeasible_text(const Run& base, const Outcome& o, const std::vector
   if (m.device <= capacity_of(base)) s += "It would fit without the margin: --margin 0 ranks such layouts.\n";
   s += "What would make it fit:\n";
   s += fmt::format("  an accelerator with {} usable ({:.0f} % margin)\n", format_gib(m.device / (1 - margin)), 100 * margin);
-  for (const Remedy& r : remedies)
+  for (const Remedy& r : out.remedies)
     s += r.kind == Remedy::Kind::more_gpus
              ? fmt::format("  {} GPUs: {} in {}\n", format_count(static_cast<double>(r.value)),
                            describe(r.layout.layout), format_gib(r.layout.cost.memory.device))
              : fmt::format("  sequences of {} tokens: {} in {}\n", format_count(static_cast<double>(r.value)),
                            describe(r.layout.layout), format_gib(r.layout.cost.memory.device));
+  for (const Fix& f : out.fixes)
+    s += fmt::format("  {}: {} in {}, {:+.1f} % GPU time a token{}\n", fmt::join(f.changes, " and "), describe(f.layout),
+                     format_gib(f.cost.memory.device), 100 * f.slowdown, f.same_training ? "" : "; changes the training");
   return s;
 }
 
 nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, const Outcome& o, const FinalistTiming& timing,
-                                 const std::vector<Remedy>& remedies, double margin, double elapsed_s) {
+                                 const WayOut& out, double margin, double elapsed_s) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
   j["layouts"] = nlohmann::ordered_json::array();
@@ -152,6 +160,7 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
         {"tokens_per_s_per_gpu", p.tokens_per_gpu.si()},
         {"mfu", double(p.mfu)},
         {"memory", memory_json(c.cost.memory, capacity_of(base))},
+        {"interval", interval_json(run, p)},
         {"reason", reason(c.cost)}})["breakdown_s"];
     for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = c.cost.terms[t].si();
   }
@@ -169,12 +178,17 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   j["assumptions"] = base.assumptions;
   if (o.why == Outcome::Why::infeasible) {
     auto& why = j["infeasible"];
-    why["message"] = infeasible_text(base, o, remedies, margin);
+    why["message"] = infeasible_text(base, o, out, margin);
     if (o.closest) {
       why["closest"] = {{"layout", layout_json(o.closest->layout)},
                         {"memory", memory_json(o.closest->cost.memory, capacity_of(base))},
+                        {"bytes_over", (o.closest->cost.memory.device - (1 - margin) * capacity_of(base)).si()},
                         {"dominant_term", dominant_term(o.closest->cost.memory)}};
-      for (const Remedy& r : remedies)
+      for (const Fix& f : out.fixes)
+        why["fixes"].push_back({{"changes", f.changes}, {"layout", layout_json(f.layout)}, {"gpus", f.job.gpus},
+                                {"device_bytes", f.cost.memory.device.si()}, {"step_time_s", f.cost.time.si()},
+                                {"gpu_time_per_token_change", f.slowdown}, {"same_training", f.same_training}});
+      for (const Remedy& r : out.remedies)
         why["remedies"].push_back({{r.kind == Remedy::Kind::more_gpus ? "gpus" : "seq_len", r.value},
                                    {"layout", layout_json(r.layout.layout)},
                                    {"device_bytes", r.layout.cost.memory.device.si()}});

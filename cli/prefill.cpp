@@ -36,7 +36,7 @@ void add_prefill(CLI::App& app, Session& session) {
   add_calculator(app, session,
                  {.name = "prefill",
                   .description = "Prefill: FLOPs and time to the first token of a prompt",
-                  .parameters = shape_options + machine_options + OptionList{
+                  .parameters = model_options + machine_options + OptionList{
                       {"--active", Reads::count, "Parameters a token uses, when sparse"},
                       {"--prompt", Reads::tokens, "Tokens of the prompt (times sequences, when several)", "8k"},
                       {"--gpus", Reads::count, "Accelerators", "1"},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,7 @@ void add_job_options(CLI::App& command, JobFlags& f) {
       .add_option("--convention", f.convention,
                   "How MFU counts attention: full-attention (default), causal-half, weights-only")
       ->type_name("NAME");
+  for (const char* name : {"--year", "--lora-rank", "--lora-targets", "--convention"}) seldom(command.get_option(name));
 }
 
 void add_layout_options(CLI::App& command, LayoutFlags& f) {
@@ -62,6 +64,20 @@ void add_layout_options(CLI::App& command, LayoutFlags& f) {
   command.add_option("--offload-layers", f.offloaded_layers, "Layers of a stage whose activations wait in host memory")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000));
+  command.add_flag_callback("--offload-optimizer", [&f] { f.optimizer_offload = true; },
+                            "Master weights and moments wait in host memory for the update");
+  command.add_option("--recompute-layers", f.recomputed_layers, "Layers of each chunk that --recompute full is about (default all)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_option("--cp-exchange", f.exchange, "ring, all-gather or all-to-all (default: the framework's)")->type_name("KIND");
+  command.add_option("--split", f.split, "Layers over stages: even, by-cost or balanced (default: the framework's)")
+      ->type_name("RULE");
+  command.add_option("--order", f.order, "Rank order: tp-cp-dp-pp (default) or tp-cp-pp-dp")->type_name("ORDER");
+  command.add_flag_callback("--no-tp-overlap", [&f] { f.exposed |= exposed_tensor_parallel; },
+                            "Tensor-parallel communication is not hidden");
+  command.add_flag_callback("--no-dp-overlap", [&f] { f.exposed |= exposed_data_parallel; },
+                            "Data-parallel communication is not hidden");
+  for (const char* name : {"--no-sp", "--etp", "--zero-group", "--offload-layers", "--offload-optimizer", "--recompute-layers", "--cp-exchange", "--split", "--order", "--no-tp-overlap", "--no-dp-overlap"}) seldom(command.get_option(name));
 }
 
 std::string flag_of(std::string_view field) {
@@ -124,6 +140,26 @@ Recompute recompute_named(const std::string& where, const std::string& name) {
   throw InputError(where + ": \"" + name + "\" is not known; write none, selective or full");
 }
 
+template <std::size_t N>
+std::size_t index_of(const std::string& where, std::string_view name, const std::array<std::string_view, N>& names) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) throw InputError(fmt::format("{}: \"{}\" is not known; write one of {}", where, name, fmt::join(names, ", ")));
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+// The words of describe() that carry no number of their own.
+bool apply_choice(const std::string& where, const std::string& word, RunRequest& r) {
+  const auto after = [&](std::string_view prefix) { return std::string_view(word).substr(prefix.size()); };
+  if (word == "optimizer-offload") r.optimizer_offload = true;
+  else if (word == "no-tp-overlap") r.exposed |= exposed_tensor_parallel;
+  else if (word == "no-dp-overlap") r.exposed |= exposed_data_parallel;
+  else if (word.starts_with("cp-")) r.exchange = static_cast<ExchangeChoice>(index_of(where, after("cp-"), context_exchange_names) + 1);
+  else if (word.starts_with("split-")) r.split = static_cast<SplitChoice>(index_of(where, after("split-"), split_rule_names) + 1);
+  else if (word.starts_with("order-")) r.order = static_cast<RankOrder>(index_of(where, after("order-"), rank_order_names));
+  else return false;
+  return true;
+}
+
 }  // namespace
 
 void apply(const LayoutFlags& f, RunRequest& r) {
@@ -149,6 +185,12 @@ void apply(const LayoutFlags& f, RunRequest& r) {
     r.schedule = f.schedule;
   }
   if (f.recompute) r.recompute = recompute_named("--recompute", *f.recompute);
+  take(f.recomputed_layers, r.recomputed_layers);
+  take(f.optimizer_offload, r.optimizer_offload);
+  if (f.exchange) r.exchange = static_cast<ExchangeChoice>(index_of("--cp-exchange", *f.exchange, context_exchange_names) + 1);
+  if (f.split) r.split = static_cast<SplitChoice>(index_of("--split", *f.split, split_rule_names) + 1);
+  if (f.order) r.order = static_cast<RankOrder>(index_of("--order", *f.order, rank_order_names));
+  r.exposed |= f.exposed;
 }
 
 RunRequest read_request(const std::string& record, const JobFlags& job, const LayoutFlags& layout) {
@@ -166,21 +208,21 @@ void apply_layout_words(const std::string& words, RunRequest& r) {
   if (!r.zero) r.zero = 0;
   std::istringstream in(words);
   for (std::string word; in >> word;) {
+    if (schedule_named(word)) {
+      r.schedule = word;
+      continue;
+    }
     const auto digits = word.find_first_of("0123456789");
     const std::string name = word.substr(0, digits);
     if (digits == std::string::npos) {
       if (word == "sp") r.sp = true;
-      else if (schedule_named(word)) r.schedule = word;
+      else if (apply_choice("layout \"" + words + "\"", word, r)) continue;
       else r.recompute = recompute_named("layout \"" + words + "\"", word);
       continue;
     }
     int value = 0;
     const auto [end, error] = std::from_chars(word.data() + digits, word.data() + word.size(), value);
     if (error != std::errc{} || end != word.data() + word.size() || value < 0 || (value == 0 && name != "zero")) {
-      if (schedule_named(word)) {
-        r.schedule = word;
-        continue;
-      }
       throw InputError("layout \"" + words + "\": \"" + word + "\" is not a degree; write a name and a number, as tp8");
     }
     if (name == "tp") r.tp = value;
@@ -193,9 +235,11 @@ void apply_layout_words(const std::string& words, RunRequest& r) {
     else if (name == "zero") r.zero = value;
     else if (name == "shard") r.zero_group = value;
     else if (name == "mb") r.micro_batch = value;
+    else if (name == "layers") r.recomputed_layers = value;
+    else if (name == "offload") r.offloaded_layers = value;
     else
       throw InputError("layout \"" + words + "\": \"" + name +
-                       "\" is not an axis; write tp, cp, ep, etp, pp, vpp, dp, zero, shard, mb, sp, a schedule or a kind of recomputation");
+                       "\" is not an axis; write tp, cp, ep, etp, pp, vpp, dp, zero, shard, mb, layers, offload, sp, a schedule or a kind of recomputation");
   }
 }
 

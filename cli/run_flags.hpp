@@ -17,10 +17,11 @@ struct JobFlags {
   std::vector<std::string> adapter_targets;
 };
 struct LayoutFlags {
-  std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero, offloaded_layers;
+  std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero, offloaded_layers, recomputed_layers;
   std::optional<std::int64_t> dp, zero_group;
-  std::optional<bool> sp;
-  std::optional<std::string> schedule, recompute;
+  std::optional<bool> sp, optimizer_offload;
+  std::optional<std::string> schedule, recompute, exchange, split, order;
+  std::uint8_t exposed = 0;  // ExposedBits
 };
 
 void add_job_options(CLI::App& command, JobFlags& flags);

@@ -1,6 +1,8 @@
 // napkin shard: sharded arrays on a mesh, and the product of two.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,10 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/explain.hpp"
 #include "cli/option_value.hpp"
+#include "cli/spelling.hpp"
+#include "hardware/hardware_input.hpp"
 #include "model/collective/measures.hpp"
 #include "model/collective/sharding_cost.hpp"
 #include "model/collective/weights.hpp"
@@ -25,7 +30,8 @@ struct Options {
   std::vector<std::string> arrays, shape, mesh;
   double element = 2, reserve = 0, experts = 1, top_k = 1;
   std::string peak, link, memory, capacity, links = "ring";
-  bool rank = false;
+  std::string hardware;
+  bool rank = false, explain = false;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -61,7 +67,7 @@ MeshLinks mesh_links(const Options& o) {
   MeshLinks l;
   if (o.links == "line") l.kind = MeshLinks::Kind::line;
   if (o.links == "switch") l.kind = MeshLinks::Kind::switched;
-  l.link = option_value("--link", o.link, parse_bandwidth);
+  l.link = option_value("--link", o.link, read_bandwidth);
   if (!(l.link > BytesPerSecond())) throw InputError("--link: \"" + o.link + "\" is not above zero");
   return l;
 }
@@ -88,7 +94,7 @@ void array_rows(const Options& o, const Mesh& m, const ShardedArray& a, const st
   out.row(text + " over all devices, replicas counted", all);
   Json j{{"array", text}, {"device_bytes", one.si()}, {"total_bytes", all.si()}};
   if (!o.memory.empty()) {
-    const Seconds load = one / option_value("--memory-bandwidth", o.memory, parse_bandwidth);
+    const Seconds load = one / option_value("--memory-bandwidth", o.memory, read_bandwidth);
     out.row(text + " loaded from memory", load);
     j["load_s"] = load.si();
   }
@@ -194,7 +200,7 @@ void product_rows(const Options& o, const ProductQuestion& q, Answer& out) {
   }
   if (p.steps.empty()) out.row("collectives", "none");
   if (!o.peak.empty() && !o.memory.empty()) {
-    const auto memory = option_value("--memory-bandwidth", o.memory, parse_bandwidth);
+    const auto memory = option_value("--memory-bandwidth", o.memory, read_bandwidth);
     for (const auto& b : weight_balances(q, peak, memory, o.experts, o.top_k)) {
       out.row("arithmetic as long as loading " + q.b.name + " at " + b.name + " =", fmt::format("{:.5g}", b.size));
       out.json["memory_bound_below"][b.name] = b.size;
@@ -239,8 +245,65 @@ void check(const CLI::App& command, const Options& o) {
     throw InputError(fmt::format("--top-k: {:g} of {:g} experts; write no more than there are", o.top_k, o.experts));
 }
 
-void answer(const CLI::App& command, const Options& o) {
+// "A[I_X,J] · B[J,K_Y] -> C[I_X,K_Y]" in one word or in several: what stands between the arrays is not read.
+std::vector<std::string> arrays_of(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 9> between{"·", "×", "->", "→", "*", "@", ".", "=", " "};
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    std::string_view rest = word;
+    while (!rest.empty()) {
+      const auto skip = std::find_if(between.begin(), between.end(), [&](std::string_view b) { return rest.starts_with(b); });
+      if (skip != between.end()) {
+        rest.remove_prefix(skip->size());
+        continue;
+      }
+      const auto end = std::min(rest.find(']'), rest.size() - 1) + 1;
+      out.emplace_back(rest.substr(0, end));
+      out.back().erase(std::remove(out.back().begin(), out.back().end(), ' '), out.back().end());
+      rest.remove_prefix(end);
+    }
+  }
+  return out;
+}
+
+// What a machine's datasheet says, where no option does.
+void fill(const CLI::App& command, Options& o) {
+  if (o.hardware.empty()) return;
+  const Hardware h = read_hardware(o.hardware);
+  const auto& peak = h.accelerator.peak[static_cast<std::size_t>(Format::bf16)];
+  const bool product = o.arrays.size() == 3;
+  if (product && o.peak.empty() && peak) o.peak = fmt::format("{:.17g} FLOP/s", peak->value.si());
+  if (product && o.link.empty() && !h.network.tiers.empty()) {
+    const Tier& t = h.network.tiers.front();
+    // Of a torus, one link of an axis.
+    const double links = t.topology == Tier::Topology::torus && !t.dims.empty() ? static_cast<double>(t.dims.size()) * (t.bidirectional ? 2 : 1) : 1;
+    o.link = fmt::format("{:.17g} B/s", t.bandwidth.value.si() / links);
+    if (command.count("--links") == 0) o.links = t.topology == Tier::Topology::torus ? "ring" : "switch";
+  }
+  if (o.capacity.empty()) o.capacity = fmt::format("{:.17g} B", h.accelerator.capacity.value.si());
+}
+
+std::string derivation(const Options& o, const ProductQuestion& q, const std::vector<ShardedArray>& arrays) {
+  Derivation d;
+  const Scope<Traced> scope(d);
+  std::vector<const Node*> roots;
+  for (const auto& a : arrays) roots.push_back(shard_bytes(scope, a, q.mesh, o.element).why());
+  if (arrays.size() == 3) {
+    const auto p = sharded_product(q.a, q.b, q.c, q.mesh, q.element);
+    if (!o.peak.empty())
+      roots.push_back(let("T_product", scope.input("F_device", p.flops_per_device, "2 x the sizes of one device's product") /
+                                           scope.input("C", option_value("--peak", o.peak, parse_flop_rate), "--peak")).why());
+    if (!o.link.empty())
+      for (const auto& s : p.steps)
+        if (const auto t = step_time(scope, q.mesh, s, mesh_links(o)); t.why() != nullptr) roots.push_back(t.why());
+  }
+  return explain(roots);
+}
+
+void answer(const CLI::App& command, Options o) {
+  o.arrays = arrays_of(o.arrays);
   check(command, o);
+  fill(command, o);
   ProductQuestion q;
   q.mesh = mesh(o);
   q.element = o.element;
@@ -258,7 +321,12 @@ void answer(const CLI::App& command, const Options& o) {
     q.c = arrays[2];
     product_rows(o, q, out);
   }
-  print(o.format == OutputFormat::json ? out.json.dump(2) + "\n" : render(out.table, o.format));
+  constexpr const char* convention = "convention: one direction of a link, no latency; dense peak, 2 FLOPs a multiply-add; product + communication, which overlap at best";
+  out.table.notes.push_back(convention);
+  out.json["counting"] = Json::array({convention});
+  if (o.format == OutputFormat::json) return print(out.json.dump(2) + "\n");
+  print(render(out.table, o.format));
+  if (o.explain && o.format != OutputFormat::csv) print("\n" + derivation(o, q, arrays));
 }
 
 }  // namespace
@@ -266,9 +334,10 @@ void answer(const CLI::App& command, const Options& o) {
 void add_shard(CLI::App& app, Session&) {
   CLI::App* c = app.add_subcommand("shard", "Sharded arrays: bytes per device, and the collectives of a product");
   const auto o = std::make_shared<Options>();
-  c->add_option("ARRAYS", o->arrays, "A[I_X,J] alone, or the product A[I,J_X] B[J_X,K] C[I,K]")->required();
+  c->add_option("ARRAYS", o->arrays, "A[I_X,J] alone, or the product 'A[I,J_X] · B[J_X,K] -> C[I,K]'")->required();
   c->add_option("--shape", o->shape, "Sizes of the dimensions: I=8192 J=8192")->required();
   c->add_option("--mesh", o->mesh, "Devices along each axis: X=4 Y=4");
+  c->add_option("--hw", o->hardware, "A machine's datasheet fills --peak (bf16), --link, --links and --capacity");
   c->add_option("--element", o->element, "Bytes of an element (2)")->check(CLI::Range(1e-3, 1e6));
   c->add_option("--peak", o->peak, "Of one device: 197TFLOP/s");
   c->add_option("--link", o->link, "Bandwidth of one link of an axis, or of a rank at a switch, one direction");
@@ -284,12 +353,14 @@ void add_shard(CLI::App& app, Session&) {
   c->add_option("--top-k", o->top_k, "Experts that a row of A goes to")->check(CLI::Range(1.0, 1e6));
   c->add_flag("--rank", o->rank,
               "All layouts of the axes over the dimensions, the result left as written, fastest first");
+  c->add_flag("--explain", o->explain, "Unfold bytes, product and collectives");
   add_format(*c, o->format);
   c->footer(
       "Examples:\n"
       "  napkin shard 'A[I_X,J]' --shape I=1024 J=4096 --mesh X=8 Y=2 --element 4 --capacity 16GB\n"
       "  napkin shard 'A[I_X,J_Y]' 'B[J_Y,K]' 'C[I_X,K]' --shape I=8192 J=8192 K=8192 --mesh X=4 Y=4 "
-      "--link 45GB/s --links line --peak 197TFLOP/s");
+      "--link 45GB/s --links line --peak 197TFLOP/s\n"
+      "  napkin shard 'A[I_X,J] · B[J,K_Y] -> C[I_X,K_Y]' --shape I=8192 J=8192 K=28672 --mesh X=4 Y=2 --hw h100 --explain");
   c->callback([c, o] { answer(*c, *o); });
 }
 

@@ -55,8 +55,9 @@ std::string rate_unit(std::string unit) {  // "TBps", "TB/sec" → "TB/s"
 }
 
 std::string flop_unit(const std::string& unit) {  // "tflops", "TFLOPs/s", "T" → "TFLOP"
-  std::string u = lower(rate_unit(unit));
-  if (u.ends_with("/s")) u.erase(u.size() - 2);
+  std::string u = lower(unit);
+  for (const std::string_view second : {"/s", "/sec", "persecond"})
+    if (u.ends_with(second)) u.erase(u.size() - second.size());
   if (u.ends_with("s")) u.pop_back();
   if (u.ends_with("flop")) u.erase(u.size() - 4);
   if (u.size() > 1 || (u.size() == 1 && std::string_view("kmgtpezy").find(u[0]) == std::string_view::npos)) return unit;
@@ -71,13 +72,35 @@ double in_units(double number, const std::string& unit, std::initializer_list<st
   throw std::invalid_argument(what);
 }
 
+// "bidirectional" behind a bandwidth: what both directions carry together.
+double directions_of(std::string& unit) {
+  for (const std::string_view word : {"bidirectional", "bidir", "bidi", "bothways", "bothdirections", "duplex"})
+    if (unit.size() > word.size() && lower(unit).ends_with(word)) {
+      unit.erase(unit.size() - word.size());
+      while (!unit.empty() && (unit.back() == ',' || unit.back() == '-' || unit.back() == '(')) unit.pop_back();
+      return 2;
+    }
+  for (const std::string_view word : {"unidirectional", "unidir", "oneway", "one-way", "onedirection", "eachway"})
+    if (unit.size() > word.size() && lower(unit).ends_with(word)) {
+      unit.erase(unit.size() - word.size());
+      while (!unit.empty() && (unit.back() == ',' || unit.back() == '-' || unit.back() == '(')) unit.pop_back();
+      return 1;
+    }
+  return 1;
+}
+
 double read_rate(const Split& s, const std::string& text) {
   std::string per = s.unit;
   if (per.starts_with("/")) per.erase(0, 1);
   if (per.starts_with("per")) per.erase(0, 3);
   if (const auto dash = per.rfind('-'); dash != std::string::npos) per = per.substr(dash + 1);  // node-day
   if (per.empty()) return s.number;
-  return s.number / in_units(1, time_unit(per), {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"year", 31536000}},
+  // "1/180days", "1 per 180 days": once in so long.
+  double once = 1;
+  if (const auto [end, error] = std::from_chars(per.data(), per.data() + per.size(), once); error == std::errc{} && once > 0)
+    per.erase(0, static_cast<std::size_t>(end - per.data()));
+  else once = 1;
+  return s.number / once / in_units(1, time_unit(per), {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"year", 31536000}},
                              fmt::format("\"{}\" is not a rate; write 20/s or 6.5e-3/day", text));
 }
 
@@ -100,7 +123,11 @@ double read_spelled(Reads reads, const std::string& text) {
         return parse_bytes(number + " " + unit).si();
       }
       return parse_bytes(number + " " + (s->unit == "bytes" ? "B" : s->unit)).si();
-    case Reads::bandwidth: return bare ? s->number : parse_bandwidth(number + " " + rate_unit(s->unit)).si();
+    case Reads::bandwidth: {
+      std::string unit = s->unit;
+      const double directions = directions_of(unit);
+      return (unit.empty() ? s->number : parse_bandwidth(number + " " + rate_unit(unit)).si()) / directions;
+    }
     case Reads::flop_rate: return bare ? s->number : parse_flop_rate(number + " " + flop_unit(s->unit) + "/s").si();
     case Reads::flops:
       if (bare) return s->number;
@@ -134,6 +161,8 @@ double read_spelled(Reads reads, const std::string& text) {
     default: return parse_number(text);
   }
 }
+
+BytesPerSecond read_bandwidth(const std::string& text) { return BytesPerSecond::si(read_spelled(Reads::bandwidth, text)); }
 
 Architecture shape_of(const std::function<std::optional<std::int64_t>(std::string_view)>& size) {
   nlohmann::json j{{"name", "the given shape"}};

@@ -14,6 +14,9 @@ namespace napkin::cli {
 // The SI value of `text`; std::invalid_argument says what was found and what to write.
 [[nodiscard]] double read_spelled(Reads reads, const std::string& text);
 
+// "50GB/s", "400Gbps", "900 GB/s bidirectional" (half of it goes one way, which is what every formula counts).
+[[nodiscard]] BytesPerSecond read_bandwidth(const std::string& text);
+
 // A model from its sizes, as a run record would state it; `size` gives the value behind an option, if there is one.
 [[nodiscard]] Architecture shape_of(const std::function<std::optional<std::int64_t>(std::string_view)>& size);
 

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/html_page.hpp"
+
 namespace napkin::cli {
 namespace {
 
@@ -147,6 +149,30 @@ std::string csv(const Table& table) {
   return out;
 }
 
+std::string html(const Table& table) {
+  std::string out = "<table>\n";
+  if (!table.title.empty()) out += "<caption>" + html_escaped(table.title) + "</caption>\n";
+  const auto line = [&](const char* element, const auto& text_of) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      out += std::string("<") + element + (table.columns[c].right ? " class=\"n\">" : ">");
+      out += html_escaped(text_of(c)) + "</" + element + ">";
+    }
+    out += "</tr>\n";
+  };
+  out += "<thead>";
+  line("th", [&](std::size_t c) { return std::string_view(table.columns[c].title); });
+  out += "</thead>\n<tbody>\n";
+  for (const auto& row : table.rows) line("td", [&](std::size_t c) { return cell(row, c); });
+  out += "</tbody>\n</table>\n";
+  if (!table.notes.empty()) {
+    out += "<ul>\n";
+    for (const std::string& note : table.notes) out += "<li>" + html_escaped(note) + "</li>\n";
+    out += "</ul>\n";
+  }
+  return html_fragment(out);
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
@@ -165,6 +191,8 @@ std::string render(const Table& table, OutputFormat format) {
     case OutputFormat::table: return terminal(table);
     case OutputFormat::md: return markdown(table);
     case OutputFormat::csv: return csv(table);
+    case OutputFormat::html: return html(table);
+    case OutputFormat::latex: return latex_table(table);
     case OutputFormat::json: break;
   }
   throw std::logic_error("JSON is written by the command itself");

@@ -93,9 +93,7 @@ void add_traintime(CLI::App& app, Session& session) {
                   .parameters = OptionList{
                       {"--model", Reads::model, "Model, or:"},
                       {"--params", Reads::count, "Parameters (of one token)"},
-                      {"--active", Reads::count, "Parameters of one token, when sparse"},
                       {"--tokens", Reads::count, "Tokens of the run: 15T, in powers of ten (default: 20 a parameter)"},
-                      {"--ratio", Reads::number, "Tokens a parameter that are optimal", "20"},
                       {"--flops", Reads::flops, "A budget instead of a model: 5.88e21"},
                       {"--flops-per-param", Reads::number, "FLOPs a parameter and token; 8 recomputing", "6"},
                       {"--gpus", Reads::count, "Accelerators, or --tp --cp --pp --dp"},
@@ -106,12 +104,15 @@ void add_traintime(CLI::App& app, Session& session) {
                       {"--mfu", Reads::share, "Utilisation of the peak", "0.4"},
                       {"--time", Reads::seconds, "Time of the run, when it is given: 30 days"},
                       {"--batch-tokens", Reads::tokens, "Tokens of a step"},
-                      {"--sequences", Reads::count, "... or its sequences"},
-                      {"--per-replica", Reads::count, "... or sequences of a replica"},
                       {"--seq", Reads::tokens, "Tokens of a sequence", "4k"},
                       {"--price", Reads::number, "US dollars an accelerator-hour"},
-                      {"--power", Reads::number, "Watts of an accelerator, for energy"},
-                      {"--pue", Reads::number, "Power of the building over the accelerators'", "1"}} + machine_options,
+                      {"--power", Reads::number, "Watts of an accelerator, for energy"}} + machine_options +
+                      seldom({
+                      {"--active", Reads::count, "Parameters of one token, when sparse"},
+                      {"--ratio", Reads::number, "Tokens a parameter that are optimal", "20"},
+                      {"--sequences", Reads::count, "... or its sequences"},
+                      {"--per-replica", Reads::count, "... or sequences of a replica"},
+                      {"--pue", Reads::number, "Power of the building over the accelerators'", "1"}}),
                   .compute = compute,
                   .examples = "  napkin traintime --params 7B --gpus 64 --mfu 40% --price 2.5\n"
                               "  napkin traintime llama3-70b --tokens 15T --gpus 8960 --hw tpu-v5p\n"

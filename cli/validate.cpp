@@ -2,14 +2,18 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/pipeline_trace.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/validation_record.hpp"
+#include "cli/validation_study.hpp"
 #include "cli/validation_view.hpp"
 #include "model/validation/embedded_runs.hpp"
+#include "model/validation/ledger.hpp"
 #include "model/validation/log_input.hpp"
 
 namespace napkin::cli {
@@ -19,20 +23,25 @@ using namespace validation;
 
 struct Options {
   std::vector<std::string> files;
-  std::string log, record;
+  std::string log, record, leave_out, intervals;
+  bool constants = false, unfitted = false;
   JobFlags job;
   LayoutFlags layout;
   std::size_t worst = 10;
   double tolerance = 0;
   unsigned threads = 0;
+  bool choices = false;
+  std::int64_t min_gpus = 1;
   OutputFormat format = OutputFormat::table;
 };
 
-std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned count) {
-  constexpr std::size_t block = 16;
+std::vector<Replay> replay_all(const std::vector<SourceText>& sources, const Edits& edits, unsigned count) {
+  // Each block has its own library: enough blocks to share the work, few enough to read each file a few times only.
+  const std::size_t blocks = 4 * std::max<std::size_t>(1, count > 0 ? count : std::thread::hardware_concurrency());
   std::vector<Replay> rows(sources.size());
-  threads(count)((sources.size() + block - 1) / block, [&](std::size_t b) {
-    for (std::size_t i = b * block; i < std::min(sources.size(), (b + 1) * block); ++i) rows[i] = replay(sources[i]);
+  threads(count)(blocks, [&](std::size_t b) {
+    const auto library = std::make_shared<Library>(edits);
+    for (std::size_t i = b; i < sources.size(); i += blocks) rows[i] = replay(sources[i], library);
   });
   return rows;
 }
@@ -69,7 +78,21 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
-  const std::vector<Replay> rows = replay_all(sources, o.threads);
+  if (o.choices) return print_choices(sources, o.min_gpus, o.worst, threads(o.threads), o.format);
+  if (o.constants || !o.leave_out.empty()) {
+    print(o.constants ? constants_report(sources, threads(o.threads), o.format)
+                      : leave_out_report(sources, o.leave_out, threads(o.threads), o.format));
+    return;
+  }
+  const Edits edits = o.unfitted ? edits_of(ledger(), neutral_values(ledger())) : Edits();
+  const std::vector<Replay> rows = replay_all(sources, edits, o.threads);
+  if (!o.intervals.empty()) {
+    std::string files;
+    for (const std::string& f : o.files) files += (files.empty() ? "" : ", ") + f.substr(f.rfind('/') + 1);
+    const auto embedded = o.files.empty() ? rows : replay_all(embedded_sources(), Edits(), o.threads);
+    write_file(o.intervals, residuals_file(rows, files.empty() ? "what is compiled in" : files, embedded));
+    return;
+  }
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
   const Summary s = summarise(rows);
@@ -77,6 +100,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::json: print(validation_json(rows, s).dump(2) + "\n"); break;
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
+    case OutputFormat::html:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));
@@ -91,6 +115,15 @@ void run(const Options& o, Session& session) {
 
 }  // namespace
 
+#ifndef NAPKIN_HAS_FIT
+std::string constants_report(const std::vector<SourceText>&, const Executor&, OutputFormat) {
+  throw InputError("--constants needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
+}
+std::string leave_out_report(const std::vector<SourceText>&, const std::string&, const Executor&, OutputFormat) {
+  throw InputError("--leave-out needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
+}
+#endif
+
 void add_validate(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("validate", "Predicted against measured: errors, bias, verdicts, regret");
   auto o = std::make_shared<Options>();
@@ -103,19 +136,38 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--log", o->log, "Make the record from a training log (Megatron-LM, TorchTitan, nanotron, DeepSpeed, MaxText)")
       ->type_name("FILE");
   command->add_option("--record", o->record, "With --log: also write the record, to predict or validate again")->type_name("FILE");
+  auto* constants = command->add_flag("--constants", o->constants,
+                                      "The constants fitted to runs instead: standard error, correlation, what dropping each costs");
+  auto* leave_out = command
+      ->add_option("--leave-out", o->leave_out,
+                   "Refit those constants without each model, scale, framework or hardware in turn, and predict it")
+      ->type_name("model|scale|framework|hardware");
+  auto* unfitted = command->add_flag("--unfitted", o->unfitted, "Predict before any fit to runs: every such constant at its neutral value");
+  command
+      ->add_option("--write-intervals", o->intervals,
+                   "Write the residuals by class that prediction intervals are made of (model/run/residuals.json)")
+      ->type_name("FILE");
+  constants->excludes(leave_out)->excludes(unfitted);
+  leave_out->excludes(unfitted);
   command->add_option("--worst", o->worst, "Rows shown of each worst-first list (default 10)")->check(CLI::Range(1, 100'000));
   command
       ->add_option("--tolerance", o->tolerance, "Exit with 1 when the median |error| of the step time is above this, in per cent")
       ->type_name("PCT")
       ->check(CLI::Range(0.0, 1e6));
+  command->add_flag("--choices", o->choices, "Instead: each run's layout in the list of all layouts, and what our best would gain");
+  command->add_option("--min-gpus", o->min_gpus, "With --choices: runs of at least so many accelerators")->type_name("N")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   command->add_option("--threads", o->threads, "Threads (default: one per core)")->check(CLI::Range(1U, 4096U));
+  const auto before = command->get_options().size();
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  const auto options = command->get_options([](CLI::Option*) { return true; });
+  for (std::size_t i = before; i < options.size(); ++i) seldom(options[i]);
   add_format(*command, o->format);
-  command->footer("The options of a job and a layout say what a log does not.\n\n"
+  command->footer("What a log does not say, options do: --model --gpus --hw --seq --batch --tp ... (--help-all).\n\n"
                   "Examples:\n"
                   "  napkin validate --worst 3\n"
                   "  napkin validate examples/runs/measured.jsonl --format json --tolerance 25\n"
+                  "  napkin validate examples/runs/measured.jsonl --choices\n"
                   "  napkin validate --log examples/logs/torchtitan.log --hw h100 --gpus 8");
   command->callback([o, &session] { run(*o, session); });
 }

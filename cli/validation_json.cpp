@@ -1,7 +1,11 @@
 // The JSON of `napkin validate`.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/validation_view.hpp"
+#include "model/text.hpp"
+#include "model/validation/residual_classes.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -116,6 +120,41 @@ Json group_json(const GroupSummary& g) {
 }
 
 }  // namespace
+
+std::string residuals_file(const std::vector<Replay>& rows, const std::string& files, const std::vector<Replay>& embedded) {
+  const auto ratio = [](double v) { return fmt::format("{:.4g}", v); };
+  const auto classes = residual_classes(rows);
+  const Summary all = summarise(rows);
+  const ErrorSummary time = summarise(embedded).all.metrics[static_cast<std::size_t>(Metric::step_time)];
+  std::string lines;
+  for (const auto& [key, c] : classes) {
+    std::string line;
+    const auto word = [&](const char* name, const std::string& v) {
+      if (!v.empty()) line += fmt::format("\"{}\": {}, ", name, Json(v).dump());
+    };
+    word("framework", key.framework);
+    word("hardware", key.hardware);
+    word("precision", key.precision);
+    word("kind", key.kind);
+    const auto range = [&](const char* name, const std::optional<RangeOf>& r) {
+      if (r)
+        line += fmt::format("\"{}\": {{\"n\": {}, \"low\": {}, \"high\": {}, \"nine_in_ten\": {}}}, ", name, r->n, ratio(r->low), ratio(r->high),
+                            ratio(r->nine_in_ten));
+    };
+    range("time", c.time);
+    range("memory", c.memory);
+    line.resize(line.size() - 2);
+    lines += fmt::format("{}    {{{}}}", lines.empty() ? "" : ",\n", line);
+  }
+  return fmt::format("{{\n  \"schema\": 1,\n  \"about\": \"measured / predicted of replayed runs: quantiles that eight in ten further runs are expected "
+                     "between, and what nine in ten errors stay below, by class; time: the step, memory: reserved or allocated bytes. Written by "
+                     "napkin validate --write-intervals\",\n  \"source\": {},\n  \"kind\": \"measured\",\n  \"coverage\": {},\n"
+                     "  \"embedded\": {{\"rows\": {}, \"median\": {}, \"nine_in_ten\": {}}},\n  \"classes\": [\n{}\n  ]\n}}\n",
+                     Json(fmt::format("{} measured step times replayed: {}",
+                                      format_count(static_cast<double>(all.all.metrics[static_cast<std::size_t>(Metric::step_time)].n)), files))
+                         .dump(),
+                     interval_coverage, time.n, ratio(time.median_abs), ratio(time.p90_abs), lines);
+}
 
 Json validation_json(const std::vector<Replay>& rows, const Summary& s) {
   Json j{{"schema", 1}, {"rows", Json::array()}};

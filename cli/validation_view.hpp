@@ -39,6 +39,10 @@ namespace napkin::cli {
 // One line a row, for --format csv.
 [[nodiscard]] Table row_table(const std::vector<validation::Replay>& rows);
 
+// model/run/residuals.json: the classes of `rows`, and the fingerprint of the rows compiled in.
+[[nodiscard]] std::string residuals_file(const std::vector<validation::Replay>& rows, const std::string& files,
+                                         const std::vector<validation::Replay>& embedded);
+
 [[nodiscard]] nlohmann::ordered_json validation_json(const std::vector<validation::Replay>& rows,
                                                      const validation::Summary& s);
 

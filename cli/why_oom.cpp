@@ -9,12 +9,11 @@
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/explain.hpp"
-#include "cli/run_flags.hpp"
+#include "cli/launch_flags.hpp"
 #include "cli/validation_record.hpp"
 #include "cli/why_oom_view.hpp"
 #include "model/input/document_input.hpp"
 #include "model/search/finalists.hpp"
-#include "model/validation/launch_arguments_input.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -37,19 +36,9 @@ std::string text_of(const std::string& path) {
 }
 
 RunRequest request_of(const Options& o) {
-  if (o.arguments.empty()) return read_request(o.record, o.job, o.layout);
-  if (!o.record.empty()) throw InputError(arguments_flag + ": a run record is given too; write one of them");
-  const std::string name = o.arguments == "-" ? "standard input" : o.arguments;
-  auto j = nlohmann::ordered_json::parse(validation::record_of_launch(text_of(o.arguments), name));
-  if (j.contains("model")) j["model"]["name"] = name.substr(name.rfind('/') + 1);
-  j["framework"] = "megatron-lm";
-  if (o.job.model) j["model"] = *o.job.model;
-  if (!j.contains("model")) throw InputError(name + ": gives no shape; add --model");
-  if (o.job.hardware) j["hardware"] = *o.job.hardware;
-  RunRequest r = read_run_record(Document::parse(j.dump(), name).root());
-  apply(o.job, r);
-  apply(o.layout, r);
-  return r;
+  LaunchFlags launch;
+  if (!o.arguments.empty()) launch.from = {"megatron-args", o.arguments};
+  return read_request(o.record, launch, o.job, o.layout).request;
 }
 
 OomLayout layout_of(const Options& o, const std::optional<validation::OomMessage>& message) {
@@ -120,7 +109,8 @@ void add_why_oom(CLI::App& app, Session& session) {
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
   command->add_option("--margin", o->margin, "Share of memory a change must leave free (default 0.06)")->check(CLI::Range(0.0, 0.9));
-  command->add_option("--top", o->top, "Changes to show (default 8)")->check(CLI::Range(1, 100));
+  seldom(command->add_option("--top", o->top, "Changes to show (default 8)")->check(CLI::Range(1, 100)));
+  for (const char* name : {"--schedule", "--vpp"}) seldom(command->get_option(name));
   command->add_flag("--explain", o->explain, "Unfold the fullest stage's bytes to formula, numbers, result and source");
   add_format(*command, o->format);
   command->footer("Examples:\n"

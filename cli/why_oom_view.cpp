@@ -34,10 +34,16 @@ std::string cause_words(const OomMessage& m) {
     case OomCause::too_large:
       return fmt::format("Too large, not fragmented: live tensors and the one that failed exceed the device by {}; no allocator setting helps.", format_gib(over));
     case OomCause::fragmentation:
-      return fmt::format("Fragmentation: without the holes in the allocator's blocks it would have fitted with {} to spare; "
-                         "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.", format_gib(Bytes{} - over));
+      return fmt::format("Fragmentation: without the holes in the allocator's blocks it would have fitted with {} to spare; {}.", format_gib(Bytes{} - over),
+                         m.source == validation::OomSource::xla ? "restart, or give the pool more (XLA_PYTHON_CLIENT_MEM_FRACTION)"
+                                                                : "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
     case OomCause::other_processes:
       return fmt::format("Other processes hold {} of this device; without them it would have fitted.", format_gib(m.others().value_or(Bytes{})));
+    case OomCause::host_memory:
+      return "The host ran out, not the device: offloaded states, pinned buffers or the data loader; no change of the layout's device memory helps.";
+    case OomCause::outside_allocator:
+      return "A library beside the allocator (NCCL, cuBLAS) found no room: the allocator holds it all. Leave it some (a smaller micro-batch, "
+             "torch.cuda.set_per_process_memory_fraction), and look for an earlier message of the allocator.";
     case OomCause::unknown: break;
   }
   return "The message lacks the numbers that tell fragmentation from real need; paste it whole.";
@@ -52,6 +58,7 @@ Table message_table(const OomMessage& m, OutputFormat format) {
     if (b) t.rows.push_back({words, cell.gib(*b)});
   };
   row("tried to allocate", m.tried);
+  row("the compiled program", m.program);
   row("allocated (live tensors)", m.allocated);
   row("reserved, unallocated", m.cached);
   row("outside the allocator", m.outside());
@@ -134,7 +141,7 @@ std::string why_oom_text(const OomAnswer& a, OutputFormat format) {
   add(render(memory_table(a.layout->run, a.layout->prediction, format), format));
   if (fullest(*a.layout).device + a.layout->unexplained > (1 - a.layout->margin) * a.layout->capacity)
     add(render(fixes_table(*a.layout, format), format));
-  if (format == OutputFormat::table) add(assumption_lines(a.layout->run));
+  if (in_full(format)) add(assumption_lines(a.layout->run));
   return s;
 }
 
@@ -147,6 +154,7 @@ nlohmann::ordered_json why_oom_json(const OomAnswer& a) {
       if (b) o[key] = b->si();
     };
     put("tried_bytes", m.tried);
+    put("program_bytes", m.program);
     put("allocated_bytes", m.allocated);
     put("unallocated_bytes", m.cached);
     put("outside_bytes", m.outside());

@@ -76,9 +76,9 @@ std::vector<std::string> hardware_values::read_aliases(const Field& root) {
   return out;
 }
 
-Hardware read_hardware(const std::string& what) {
+Hardware read_hardware(const std::string& what, const Edits& edits) {
   const auto found = find(what);
-  auto h = read_hardware(found.document());
+  auto h = read_hardware(found.document(), edits);
   if (found.catalog != nullptr) h.origin = "catalog";
   return h;
 }

@@ -3,17 +3,20 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "hardware/hardware.hpp"
 
 namespace napkin {
 
-// Calls f(path, constant) for every constant of a machine; the path is where a hardware file holds it.
-template <class F>
-void for_each_constant(const Hardware& h, F f) {
-  const auto& a = h.accelerator;
-  const auto maybe = [&](const std::string& path, const auto& constant) {
+// Calls f(path, constant) for every constant of a machine; the path is where a hardware file holds it. `H` is Hardware, whose
+// constants f may change, or const Hardware.
+template <class H, class F>
+  requires std::is_same_v<std::remove_const_t<H>, Hardware>
+void for_each_constant(H& h, F f) {
+  auto& a = h.accelerator;
+  const auto maybe = [&](const std::string& path, auto& constant) {
     if (constant) f(path, *constant);
   };
   for (std::size_t i = 0; i < number_format_count; ++i) maybe("/peak/" + std::string(format_names[i]), a.peak[i]);
@@ -39,9 +42,9 @@ void for_each_constant(const Hardware& h, F f) {
   maybe("/kernels/gemm/balance", a.gemm.balance);
   maybe("/kernels/gemm/spread", a.gemm.spread);
   maybe("/kernels/gemm/grouped", a.gemm.grouped);
-  for (const auto& [name, kernel] : a.attention) {
+  for (auto& [name, kernel] : a.attention) {
     const auto at = "/kernels/attention/" + name;
-    for (const auto& [dim, rate] : kernel.by_head_dim) {
+    for (auto& [dim, rate] : kernel.by_head_dim) {
       f(at + "/forward/" + std::to_string(dim), rate.forward);
       f(at + "/backward/" + std::to_string(dim), rate.backward);
     }
@@ -59,7 +62,7 @@ void for_each_constant(const Hardware& h, F f) {
     maybe("/kernels/elementwise/floors/" + std::string(traffic_names[i]), a.elementwise.floors[i]);
   maybe("/kernels/elementwise/row_rate", a.elementwise.row_rate);
   for (std::size_t i = 0; i < h.network.tiers.size(); ++i) {
-    const auto& t = h.network.tiers[i];
+    auto& t = h.network.tiers[i];
     const auto at = "/network/tiers/" + std::to_string(i) + "/";
     f(at + "bandwidth", t.bandwidth);
     f(at + "efficiency", t.efficiency);
@@ -67,8 +70,41 @@ void for_each_constant(const Hardware& h, F f) {
     maybe(at + "oversubscription", t.oversubscription);
     maybe(at + "nics", t.nics);
   }
-  if (h.network.tuning && h.network.tuning->own)
-    for_each_library_constant(*h.network.tuning, [&](const std::string& path, const auto& c) { f("/network/library/" + path, c); });
+  // Of the library only what was measured on this machine stands in its file; it is shared with others, so it is not changed here.
+  if constexpr (std::is_const_v<H>)
+    if (h.network.tuning && h.network.tuning->own)
+      for_each_library_constant(*h.network.tuning, [&](const std::string& path, const auto& c) { f("/network/library/" + path, c); });
+}
+
+// The measured constants of a communication library, as they stand in its tuning file below /measured. What the library
+// believes of itself (LibraryEstimate) only picks an algorithm.
+template <class T, class F>
+  requires std::is_same_v<std::remove_const_t<T>, CollectiveTuning>
+void for_each_constant(T& t, F f) {
+  for_each_library_constant(t, [&](const std::string& path, auto& c) { f("/" + path, c); });
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    const std::string protocol(to_string(static_cast<Protocol>(i)));
+    f("/ring/" + protocol + "/net_hop", t.ring[i].net_hop);
+    f("/ring/" + protocol + "/net_share", t.ring[i].net_share);
+    f("/tree_net/" + protocol, t.tree_net[i]);
+  }
+  f("/chunk", t.chunk);
+  f("/net_rings", t.net_rings);
+  if (t.estimate.nvls_efficiency > 0) {
+    f("/nvls/base", t.nvls.base);
+    f("/nvls/ramp", t.nvls.ramp);
+    f("/nvls/ramp_size", t.nvls.ramp_size);
+    f("/nvls/share", t.nvls.share);
+    f("/nvls/tree_members", t.nvls.tree_members);
+  }
+  const auto custom = [&](const std::string& at, auto& c) {
+    if (!c) return;
+    f(at + "/base", c->base);
+    f(at + "/per_peer", c->per_peer);
+    f(at + "/share", c->share);
+  };
+  custom("/one_shot", t.one_shot);
+  custom("/two_shot", t.two_shot);
 }
 
 // "/network/tiers/0/latency" → network, tiers, 0, latency

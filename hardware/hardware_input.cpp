@@ -27,13 +27,13 @@ class Chain {
   std::vector<Document> files_;
 
  public:
-  explicit Chain(const Document& file) : files_{file} {
+  Chain(const Document& file, const Edits& edits) : files_{edits.apply(file)} {
     while (auto parent = root().find("extends")) {
       const auto name = parent->string();
       const auto text = catalog_text(name);
       if (!text) parent->fail("\"" + name + "\" is not in the catalog; extends names a catalog entry");
       if (files_.size() > max_ancestors) parent->fail("extends itself, or more than 8 others in a row");
-      files_.push_back(Document::parse(*text, name + ".json"));
+      files_.push_back(edits.apply(Document::parse(*text, name + ".json")));
     }
   }
   [[nodiscard]] Field root() const { return files_.back().root(); }  // of the last ancestor
@@ -215,12 +215,12 @@ void read_accelerator(const Chain& chain, const Sections& sections, Accelerator&
   sections.run([&] { read_elementwise(chain.kernel("elementwise"), a); });
 }
 
-Hardware read(const Document& file, const Sections& sections) {
+Hardware read(const Document& file, const Sections& sections, const Edits& edits = {}) {
   const auto root = file.root();
   if (!root.is(Field::Type::object)) root.fail("is not an object; a hardware file is { \"schema\": 1, ... }");
   if (const auto s = root["schema"]; s.integer(0, 1'000'000) != schema_version)
     s.fail("is " + s.raw() + "; this napkin reads schema 1");
-  const Chain chain(file);
+  const Chain chain(file, edits);
   sections.run([&] {
     for (const auto& f : chain.files()) {
       f.root().only({std::begin(root_keys), std::end(root_keys)});
@@ -232,7 +232,7 @@ Hardware read(const Document& file, const Sections& sections) {
   read_accelerator(chain, sections, h.accelerator);
   sections.run([&] {
     h.network = read_network(chain["network"]);
-    h.network.tuning = find_tuning(h.accelerator.generation);
+    h.network.tuning = find_tuning(h.accelerator.generation, edits);
     if (const auto own = chain["network"].find("library")) {
       if (!h.network.tuning) own->fail("has constants of a library, but no tuning is known for generation \"" + h.accelerator.generation + "\"");
       h.network.tuning = read_own_library(*own, *h.network.tuning);
@@ -244,7 +244,7 @@ Hardware read(const Document& file, const Sections& sections) {
 
 }  // namespace
 
-Hardware read_hardware(const Document& file) { return read(file, Sections(nullptr)); }
+Hardware read_hardware(const Document& file, const Edits& edits) { return read(file, Sections(nullptr), edits); }
 
 std::vector<std::string> hardware_problems(const Document& file) {
   std::vector<std::string> out;

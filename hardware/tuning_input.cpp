@@ -182,11 +182,11 @@ std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document
   return out;
 }
 
-std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation) {
+std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation, const Edits& edits) {
   const std::string quoted = '"' + std::string(generation) + '"';
   for (const auto& f : embedded::collective_tunings()) {
     if (f.text.find(quoted) == f.text.npos) continue;  // spares parsing the others
-    for (auto& t : read_tunings(Document::parse(f.text, std::string(f.name) + ".json")))
+    for (auto& t : read_tunings(edits.apply(Document::parse(f.text, std::string(f.name) + ".json"))))
       if (t->generation == generation) return t;
   }
   return nullptr;

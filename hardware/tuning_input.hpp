@@ -7,11 +7,13 @@
 
 #include "hardware/tuning.hpp"
 #include "model/input/document_input.hpp"
+#include "model/input/edits_input.hpp"
 
 namespace napkin {
 
 // The library tuning of an accelerator generation; null when none is known (torus machines, machines never measured).
-[[nodiscard]] std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation);
+[[nodiscard]] std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation,
+                                                                         const Edits& edits = {});
 // All generations of one tuning file.
 [[nodiscard]] std::vector<std::shared_ptr<const CollectiveTuning>> read_tunings(const Document& file);
 

@@ -3,6 +3,7 @@
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "calibrate/measure/library.hpp"
@@ -22,6 +23,12 @@ struct World::Mpi {
   NAPKIN_MPI(MPI_Comm_split_type);
   NAPKIN_MPI(MPI_Bcast);
   NAPKIN_MPI(MPI_Allreduce);
+  NAPKIN_MPI(MPI_Win_allocate);
+  NAPKIN_MPI(MPI_Win_free);
+  NAPKIN_MPI(MPI_Win_lock);
+  NAPKIN_MPI(MPI_Win_unlock);
+  NAPKIN_MPI(MPI_Barrier);
+  NAPKIN_MPI(MPI_Fetch_and_op);
 #undef NAPKIN_MPI
   template <class Handle>
   Handle object(const char* name) const {
@@ -29,16 +36,20 @@ struct World::Mpi {
   }
   MPI_Comm all = object<MPI_Comm>("ompi_mpi_comm_world");
   MPI_Datatype byte = object<MPI_Datatype>("ompi_mpi_byte"), real = object<MPI_Datatype>("ompi_mpi_double");
-  MPI_Op least = object<MPI_Op>("ompi_mpi_op_min");
+  MPI_Datatype integer = object<MPI_Datatype>("ompi_mpi_int64_t");
+  MPI_Op least = object<MPI_Op>("ompi_mpi_op_min"), sum = object<MPI_Op>("ompi_mpi_op_sum");
   MPI_Info no_info = object<MPI_Info>("ompi_mpi_info_null");
+  // Rank 0's count of what next() has dealt, in memory that all ranks reach.
+  MPI_Win window = nullptr;
+  std::int64_t* dealt = nullptr;
 };
 
-World::World() {
+World::World(const char* command) {
   if (!started_by_mpirun()) return;
   try {
     mpi_ = std::make_unique<Mpi>();
   } catch (const Unsupported& e) {
-    throw InputError(std::string("calibrate measure: mpirun started this process, but MPI cannot be used: ") + e.what());
+    throw InputError(std::string(command) + ": mpirun started this process, but MPI cannot be used: " + e.what());
   }
   // An error of MPI ends all processes: its own default.
   mpi_->MPI_Init(nullptr, nullptr);
@@ -56,7 +67,9 @@ World::World() {
 }
 
 World::~World() {
-  if (mpi_) mpi_->MPI_Finalize();
+  if (!mpi_) return;
+  if (mpi_->window != nullptr) mpi_->MPI_Win_free(&mpi_->window);
+  mpi_->MPI_Finalize();
 }
 
 void World::share(void* bytes, std::size_t count) const {
@@ -81,6 +94,24 @@ std::vector<std::string> World::texts(const std::string& mine) const {
     out.push_back(std::move(text));
   }
   return out;
+}
+
+std::size_t World::next() const {
+  if (!mpi_) return dealt_++;
+  if (mpi_->window == nullptr) {
+    constexpr MPI_Aint size = sizeof(std::int64_t);
+    mpi_->MPI_Win_allocate(size, static_cast<int>(size), mpi_->no_info, mpi_->all, &mpi_->dealt, &mpi_->window);
+    mpi_->MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank_, 0, mpi_->window);
+    *mpi_->dealt = 0;
+    mpi_->MPI_Win_unlock(rank_, mpi_->window);
+    mpi_->MPI_Barrier(mpi_->all);
+  }
+  const std::int64_t one = 1;
+  std::int64_t mine = 0;
+  mpi_->MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, mpi_->window);
+  mpi_->MPI_Fetch_and_op(&one, &mine, mpi_->integer, 0, 0, mpi_->sum, mpi_->window);
+  mpi_->MPI_Win_unlock(0, mpi_->window);
+  return static_cast<std::size_t>(mine);
 }
 
 void World::abandon(int exit_code) const {

@@ -12,11 +12,12 @@ class World {
   struct Mpi;
   std::unique_ptr<Mpi> mpi_;  // null: this process is alone
   int rank_ = 0, size_ = 1, local_rank_ = 0, hosts_ = 1;
+  mutable std::size_t dealt_ = 0;  // alone: numbers next() has given
 
  public:
-  // Joins the others when mpirun started this process. InputError when it did and this napkin cannot: built without
-  // OpenMPI, or its library is not found.
-  World();
+  // Joins the others when mpirun started this process. InputError that names `command` when it did and this napkin cannot:
+  // built without OpenMPI, or its library is not found.
+  explicit World(const char* command = "calibrate measure");
   ~World();  // leaves them
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -35,6 +36,9 @@ class World {
   void least(std::vector<double>& values) const;
   // The text of every rank, in their order.
   [[nodiscard]] std::vector<std::string> texts(const std::string& mine) const;
+  // 0, 1, 2 …: each number goes to one rank, whichever asks next; rank 0 keeps the count. Every rank asks at least once, from
+  // the thread that made the World.
+  [[nodiscard]] std::size_t next() const;
   // Ends the run on every rank, which need not call it.
   [[noreturn]] void abandon(int exit_code) const;
 };

@@ -14,11 +14,18 @@ namespace napkin {
 
 [[nodiscard]] std::string_view to_string(Operation o);
 
-// A process group in the rank order of the cluster: members are first, first + stride, first + 2·stride, ...
+// A process group in the rank order of the cluster: members are first, first + stride, first + 2·stride, ... Where they come
+// in blocks, `block` of them are a stride apart and the next block begins `jump` accelerators after the one before.
 // All groups of the same shape communicate at the same time, as data-parallel groups of a layout do.
 struct Group {
   int size = 1;
   long long stride = 1;
+  int block = 0;       // 0: one block
+  long long jump = 0;
+  // Accelerators from the first member to the last, both included.
+  [[nodiscard]] long long span() const {
+    return block == 0 ? (size - 1) * stride + 1 : (size / block - 1) * jump + (block - 1) * stride + 1;
+  }
   friend bool operator==(const Group&, const Group&) = default;
 };
 

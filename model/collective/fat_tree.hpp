@@ -1,33 +1,47 @@
 // Switches and cables of a two- or three-tier fat tree, and what a node can carry (leiserson1985fat).
 #pragma once
 
-#include "model/quantity.hpp"
+#include "model/constant.hpp"
 
 namespace napkin {
 
+template <class K>
 struct FatTree {
-  long long largest = 0;        // endpoints of two full tiers: k²/2
-  long long largest_three = 0;  // and of three: k³/4
-  int tiers = 2;                // that the endpoints need
-  long long leaves = 0, spines = 0, cores = 0;  // cores: of a third tier
-  long long cables = 0;           // between leaves and spines
-  long long leaf_ports_used = 0;  // endpoints and uplinks of a full leaf
-  long long units = 0;            // scalable units of `unit` endpoints; 0 when none was asked for
+  int tiers = 2;                         // that the endpoints need
+  ScalarT<K> largest, largest_three;     // endpoints of two full tiers, k²/2, and of three, k³/4
+  ScalarT<K> leaves, spines, cores;      // cores: of a third tier
+  ScalarT<K> cables;                     // between leaves and spines
+  ScalarT<K> leaf_ports_used;            // endpoints and uplinks of a full leaf
+  ScalarT<K> units;                      // scalable units of `unit` endpoints; 0 when none was asked for
 };
-// Full bisection: half of a leaf's `radix` ports go down, half go up; under a third tier, half of a spine's too. `unit`:
-// endpoints of a scalable unit, 0 = none. InputError when three tiers do not join the endpoints.
-[[nodiscard]] FatTree fat_tree(long long radix, long long endpoints, long long unit);
+// Full bisection: half of a leaf's `radix` ports go down, half go up; under a third tier, half of a spine's too. Whole
+// numbers. `unit`: endpoints of a scalable unit, 0 = none. InputError when three tiers do not join the endpoints.
+template <class K>
+[[nodiscard]] FatTree<K> fat_tree(ScalarT<K> radix, ScalarT<K> endpoints, ScalarT<K> unit);
+
+// A tree that is as wide as its switches allow, `oversubscription` to one at the leaves: of a leaf's ports ⌊radix·o/(1 + o)⌋ go
+// down. Two tiers: as many leaves as a spine has ports; three: as many pods as a core has ports, half of them leaves.
+template <class K>
+struct WidestTree {
+  ScalarT<K> down, up;                      // ports of a leaf
+  ScalarT<K> endpoints, oversubscription;   // down / up, as whole ports make it
+  BytesPerSecondT<K> per_endpoint, bisection;  // one direction: out of a leaf with all endpoints sending; half to half
+};
+template <class K>
+[[nodiscard]] WidestTree<K> widest_tree(ScalarT<K> radix, int tiers, ScalarT<K> oversubscription, BytesPerSecondT<K> port);
 
 // Bandwidth per endpoint through `switches` of `radix` ports, all used.
-[[nodiscard]] BytesPerSecond through_switches(long long switches, long long radix, BytesPerSecond port,
-                                              long long endpoints);
+template <class K>
+[[nodiscard]] BytesPerSecondT<K> through_switches(ScalarT<K> switches, ScalarT<K> radix, BytesPerSecondT<K> port, ScalarT<K> endpoints);
 
 // A scale-up node: what its switches, and what its accelerators can carry, one direction; the lesser is usable, and
 // is its bisection, both directions counted.
+template <class K>
 struct NodeFabric {
-  BytesPerSecond switch_side, accelerator_side, usable, bisection;
+  BytesPerSecondT<K> switch_side, accelerator_side, usable, bisection;
 };
-[[nodiscard]] NodeFabric node_fabric(long long switches, long long ports, BytesPerSecond port, long long accelerators,
-                                     BytesPerSecond link);
+template <class K>
+[[nodiscard]] NodeFabric<K> node_fabric(ScalarT<K> switches, ScalarT<K> ports, BytesPerSecondT<K> port, ScalarT<K> accelerators,
+                                        BytesPerSecondT<K> link);
 
 }  // namespace napkin

@@ -9,7 +9,7 @@
 namespace napkin {
 
 Placement place(const Network& network, const Group& group) {
-  if (group.size < 1 || group.stride < 1)
+  if (group.size < 1 || group.stride < 1 || (group.block > 0 && (group.size % group.block != 0 || group.jump < 1)))
     throw InputError("a group of " + std::to_string(group.size) + " ranks with stride " + std::to_string(group.stride) +
                      " does not exist; write a size and a stride of at least 1");
   if (network.tiers.empty() || network.tiers.size() > max_tiers)
@@ -17,11 +17,13 @@ Placement place(const Network& network, const Group& group) {
                      std::to_string(network.tiers.size()));
   Placement p;
   p.ranks = group.size;
-  const long long span = (group.size - 1) * group.stride + 1;  // accelerators from the first member to the last
+  const long long span = group.span();
   for (std::size_t t = 0; t < network.tiers.size(); ++t) {
     const long long size = network.tiers[t].size;
     const bool whole = group.size == 1 || size == 0 || span <= size;
-    p.members[t] = whole ? group.size : static_cast<double>(std::max(1LL, size / group.stride));
+    const long long of_block = std::max(1LL, size / group.stride);
+    const long long inside = group.block == 0 || of_block < group.block ? of_block : group.block * std::max(1LL, size / group.jump);
+    p.members[t] = whole ? group.size : static_cast<double>(inside);
     p.tiers = t + 1;
     if (whole) {
       p.nodes = std::ceil(p.ranks / p.members[0]);

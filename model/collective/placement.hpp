@@ -10,7 +10,8 @@ namespace napkin {
 inline constexpr std::size_t max_tiers = 6;
 
 // Members of a strided group per domain. A domain of tier t holds size_t consecutive accelerators, so it holds
-// min(n, max(1, size_t / stride)) members: stride 1 fills the node, stride ≥ node size leaves one member per node.
+// min(n, max(1, size_t / stride)) members: stride 1 fills the node, stride ≥ node size leaves one member per node. A
+// domain that holds whole blocks holds max(1, size_t / jump) of them.
 struct Placement {
   int ranks = 1;
   std::size_t tiers = 1;                    // tiers that the group needs: tier `tiers − 1` holds it whole

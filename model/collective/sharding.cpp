@@ -93,10 +93,16 @@ double Mesh::devices() const {
   return n;
 }
 
+template <class K>
+BytesT<K> shard_bytes(const Scope<K>& scope, const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
+  ScalarT<K> elements = 1;
+  for (const auto& d : a.dims) elements = elements * scope.input(d.name + (d.axes.empty() ? "" : "_" + d.axes), part(d, mesh), "of one device");
+  return let(a.name + " of a device", elements * scope.input("b", Bytes::si(bytes_per_element), "--element"), "austin2025scaling");
+}
+template Bytes shard_bytes(const Scope<Plain>&, const ShardedArray&, const Mesh&, double);
+template BytesT<Traced> shard_bytes(const Scope<Traced>&, const ShardedArray&, const Mesh&, double);
 Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
-  double elements = 1;
-  for (const auto& d : a.dims) elements *= part(d, mesh);
-  return Bytes::si(elements * bytes_per_element);
+  return shard_bytes(Scope<Plain>(), a, mesh, bytes_per_element);
 }
 Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element) {
   double elements = 1;

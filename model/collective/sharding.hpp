@@ -30,6 +30,8 @@ struct Mesh {
 };
 // Bytes of one device's shard, padded where the axes do not divide a dimension.
 [[nodiscard]] Bytes shard_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element);
+template <class K>
+[[nodiscard]] BytesT<K> shard_bytes(const Scope<K>& scope, const ShardedArray& a, const Mesh& mesh, double bytes_per_element);
 // Bytes of the array itself.
 [[nodiscard]] Bytes array_bytes(const ShardedArray& a, const Mesh& mesh, double bytes_per_element);
 // Bytes over all devices, replicas counted.

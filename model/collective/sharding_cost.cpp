@@ -39,10 +39,12 @@ int step_ranks(const Mesh& mesh, const ShardedProduct::Step& s) {
   return n;
 }
 
-Seconds step_time(const Mesh& mesh, const ShardedProduct::Step& s, const MeshLinks& links) {
+template <class K>
+SecondsT<K> step_time(const Scope<K>& scope, const Mesh& mesh, const ShardedProduct::Step& s, const MeshLinks& links) {
   const int n = step_ranks(mesh, s);
   if (n == 1) return {};
-  const Scope<Plain> scope;
+  const auto bytes = scope.input("n", s.bytes, s.array);
+  const auto link = scope.input("B", links.link, "--link");
   if (links.kind != MeshLinks::Kind::switched) {
     Axes axes;
     for (const char axis : s.axes) {
@@ -50,12 +52,18 @@ Seconds step_time(const Mesh& mesh, const ShardedProduct::Step& s, const MeshLin
       if (axes.count == max_axes) throw InputError("a collective over more than 4 mesh axes is not known");
       axes.axis[axes.count++] = {mesh.axes.at(axis), links.kind == MeshLinks::Kind::ring, true};
     }
-    return torus_cost(scope, s.operation, s.bytes, axes, links.link, Seconds()).time;
+    return torus_cost(scope, s.operation, BytesT<K>(bytes), axes, BytesPerSecondT<K>(link), SecondsT<K>()).time;
   }
-  Links<Plain> l;
-  l.inner = l.per_member = l.egress = l.pair = l.spread = links.link;
+  Links<K> l;
+  l.inner = l.per_member = l.egress = l.pair = l.spread = link;
   const Placement p{.ranks = n, .tiers = 1, .members = {static_cast<double>(n)}, .nodes = 1};
-  return alpha_beta_cost(scope, s.operation, s.bytes, p, l, Algorithm::ring).time;
+  return alpha_beta_cost(scope, s.operation, BytesT<K>(bytes), p, l, Algorithm::ring).time;
+}
+template Seconds step_time(const Scope<Plain>&, const Mesh&, const ShardedProduct::Step&, const MeshLinks&);
+template SecondsT<Traced> step_time(const Scope<Traced>&, const Mesh&, const ShardedProduct::Step&, const MeshLinks&);
+
+Seconds step_time(const Mesh& mesh, const ShardedProduct::Step& s, const MeshLinks& links) {
+  return step_time(Scope<Plain>(), mesh, s, links);
 }
 
 ProductTime product_time(const ShardedProduct& p, const Mesh& mesh, const MeshLinks& links, FlopsPerSecond peak) {

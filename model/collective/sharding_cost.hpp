@@ -16,6 +16,8 @@ struct MeshLinks {
 };
 [[nodiscard]] int step_ranks(const Mesh& mesh, const ShardedProduct::Step& step);
 // InputError when the collective spans more axes than a torus has.
+template <class K>
+[[nodiscard]] SecondsT<K> step_time(const Scope<K>& scope, const Mesh& mesh, const ShardedProduct::Step& step, const MeshLinks& links);
 [[nodiscard]] Seconds step_time(const Mesh& mesh, const ShardedProduct::Step& step, const MeshLinks& links);
 
 struct ProductTime {

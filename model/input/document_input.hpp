@@ -17,6 +17,8 @@
 namespace napkin {
 
 class Field;
+class Edits;
+struct WrittenNumber;
 
 // A parsed JSON text. Comments are allowed; the literals NaN, Infinity and -Infinity are accepted as numbers so that
 // real config.json files read, and refused by every typed reader below.
@@ -36,6 +38,8 @@ class Document {
  private:
   std::shared_ptr<const Impl> impl_;
   friend class Field;
+  friend class Edits;                                                          // model/input/edits_input.hpp
+  friend WrittenNumber written_number(const Document& d, std::string_view pointer);
 };
 
 // A cursor into a document. Reading never guesses: a wrong type, a wrong unit, NaN or an unknown member is an InputError

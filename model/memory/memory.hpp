@@ -54,6 +54,7 @@ struct StageMemory {
   BytesT<K> standing{};     // allocated at the optimizer step, whatever the peak
   BytesT<K> overhead{};     // device context and communicators
   BytesT<K> fragmentation{};
+  BytesT<K> held{};         // freed blocks that the allocator holds back, and gives up when memory runs out
   BytesT<K> allocated{}, reserved{}, device{};
 };
 
@@ -88,7 +89,10 @@ struct StageLoad {
   bool accumulates = false;       // gradients of earlier micro-batches exist when the next one peaks
   int tp = 1, chunks = 1;         // chunks of a rank
   bool sp = false, pipelined = false;
+  int layers = 0;                 // of the rank
+  bool host_bound = false;        // the host launches later than the accelerator works
   int communicators = 0;
+  Bytes capacity{};               // of the accelerator
 };
 
 // The peak over the moments of a step, in eager order (rajbhandari2020zero §3; zhao2023fsdp §3.4 for gathered units).

@@ -9,7 +9,9 @@
 #include <string_view>
 
 #include "model/input/document_input.hpp"
+#include "model/input/edits_input.hpp"
 #include "model/input/number_input.hpp"
+#include "model/run/library_input.hpp"
 #include "model/run/run.hpp"
 
 namespace napkin {
@@ -35,11 +37,19 @@ struct RunRequest {
   std::optional<std::string> task;   // pretrain, sft, lora or qlora
   std::optional<int> adapter_rank;
   std::uint8_t adapter_targets = 0;  // AdapterTarget bits; 0: not said
-  std::optional<int> offloaded_layers;
+  std::optional<int> recomputed_layers, offloaded_layers;
+  std::optional<bool> optimizer_offload;
+  ExchangeChoice exchange = ExchangeChoice::usual;
+  SplitChoice split = SplitChoice::usual;
+  RankOrder order = RankOrder::replicas_inside;
+  std::uint8_t exposed = 0;          // ExposedBits
   std::optional<bool> grad_accumulation_fp32;
   MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;
+
+  Edits edits;  // of constants of the hardware and the framework: fits, sensitivities
+  std::shared_ptr<Library> library;  // where many runs share what they refer to; its edits then count instead
 
   // Where a field stands, for messages: "run.json:4: /layout/tp", or "--tp".
   std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };

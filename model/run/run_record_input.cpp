@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
 
 // DESIGN §4: used, then carried for people and for `validate`.
-constexpr std::array<std::string_view, 33> members{
+constexpr std::array<std::string_view, 35> members{
     "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
-    "micro_batch", "recompute", "recompute_modules", "activation_offload_layers", "task", "lora",
+    "micro_batch", "recompute", "recompute_modules", "recompute_layers", "activation_offload_layers", "optimizer_offload", "task", "lora",
     "grad_accumulation_fp32", "bytes_per_param", "network", "year", "layout", "model", "convention",
     "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
     "measured", "suspect", "cluster_state"};
@@ -34,8 +34,22 @@ std::optional<std::string> word(const Field& object, std::string_view key) {
   return {};
 }
 
+// The index of a named choice.
+template <std::size_t N>
+std::optional<std::size_t> one_of(const Field& object, std::string_view key, const std::array<std::string_view, N>& names) {
+  const auto f = object.find(key);
+  if (!f) return {};
+  const std::string name = f->string();
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+  std::string list;
+  for (const std::string_view n : names) list += (list.empty() ? "" : ", ") + std::string(n);
+  f->fail("\"" + name + "\" is not known; write one of " + list);
+}
+
 void read_layout(const Field& l, RunRequest& r) {
-  l.only({"tp", "sp", "cp", "ep", "etp", "pp", "vpp", "dp", "zero", "zero_group", "schedule"});
+  l.only({"tp", "sp", "cp", "ep", "etp", "pp", "vpp", "dp", "zero", "zero_group", "schedule", "cp_exchange", "split",
+          "order", "exposed"});
   r.tp = whole(l, "tp", 1, max_degree);
   r.sp = flag(l, "sp");
   r.cp = whole(l, "cp", 1, max_degree);
@@ -47,6 +61,16 @@ void read_layout(const Field& l, RunRequest& r) {
   r.zero = whole(l, "zero", 0, 3);
   r.zero_group = whole<std::int64_t>(l, "zero_group", 1, max_gpus);
   r.schedule = word(l, "schedule");
+  if (const auto i = one_of(l, "cp_exchange", context_exchange_names)) r.exchange = static_cast<ExchangeChoice>(*i + 1);
+  if (const auto i = one_of(l, "split", split_rule_names)) r.split = static_cast<SplitChoice>(*i + 1);
+  if (const auto i = one_of(l, "order", rank_order_names)) r.order = static_cast<RankOrder>(*i);
+  if (const auto f = l.find("exposed"))
+    for (const Field& part : f->elements()) {
+      const std::string name = part.string();
+      if (name == "tp") r.exposed |= exposed_tensor_parallel;
+      else if (name == "dp") r.exposed |= exposed_data_parallel;
+      else part.fail("\"" + name + "\" is not known; write \"tp\", \"dp\" or both");
+    }
   if (r.schedule && *r.schedule != "none" && !schedule_named(*r.schedule))
     l["schedule"].fail("\"" + *r.schedule + "\" is not a schedule; write 1f1b, interleaved, gpipe, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe or none");
 }
@@ -135,6 +159,8 @@ RunRequest read_run_record(const Field& record) {
   if (const auto f = record.find("layout")) read_layout(*f, r);
   read_recompute(record, r);
   read_adapters(record, r);
+  r.recomputed_layers = whole(record, "recompute_layers", 0, 1'000'000);
+  r.optimizer_offload = flag(record, "optimizer_offload");
   r.offloaded_layers = whole(record, "activation_offload_layers", 0, 1'000'000);
   read_bytes(record, r);
   if (const auto f = record.find("network")) {

@@ -10,6 +10,7 @@
 #include "model/step/data_parallel.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
+#include "model/run/spread_input.hpp"
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
 #include "model/pipeline/stack_flops.hpp"
@@ -32,6 +33,7 @@ class Resolver {
     set_hardware();
     set_job(with_layout);
     set_slice();
+    set_spread();
     if (with_layout) set_layout();
     return std::move(run_);
   }
@@ -77,7 +79,9 @@ class Resolver {
 
   void set_profile() {
     const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
-    Profile p = named("framework", [&] { return read_profile(name, r_.year.value_or(0)); });
+    Profile p = named("framework", [&] {
+      return r_.library ? *r_.library->profile(name, r_.year.value_or(0)) : read_profile(name, r_.year.value_or(0), r_.edits);
+    });
     const auto override_with = [&](const std::optional<double>& v, Constant<Scalar>& into) {
       if (!v) return;
       into = {.value = *v, .place = "record#/bytes_per_param", .source = nullptr};
@@ -96,12 +100,13 @@ class Resolver {
       if (p.data_parallel.gradient_bytes.value == p.bytes.gradient.value) p.data_parallel.gradient_bytes = width;
       p.bytes.gradient = width;
     }
+    if (p.newest) assume(fmt::format("year: the newest release of {}", p.name));
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
 
   void set_hardware() {
     const std::string& name = required(r_.hardware, "hardware", "a name from `napkin hw list` or a file");
-    Hardware h = named("hardware", [&] { return read_hardware(name); });
+    Hardware h = named("hardware", [&] { return r_.library ? *r_.library->hardware(name) : read_hardware(name, r_.edits); });
     if (r_.gpus_per_node && *r_.gpus_per_node != h.network.node_size) {
       // A smaller node cuts the scale-up domain with it, unless the domain spans nodes (a rack).
       for (Tier& t : h.network.tiers)
@@ -136,9 +141,6 @@ class Resolver {
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
     set_adapters(job);
-    job.offloaded_layers = r_.offloaded_layers.value_or(0);
-    if (job.offloaded_layers > 0 && !(run_.hardware->accelerator.host_bandwidth.value > BytesPerSecond{}))
-      fail("activation_offload_layers", fmt::format("is {}, but {} gives no host bandwidth", job.offloaded_layers, run_.hardware->accelerator.name));
     const Architecture& a = *run_.model;
     const std::int64_t usual = a.context > 0 ? std::min<std::int64_t>(4096, a.context) : 4096;
     job.sequence = otherwise(r_.sequence, a.position == Position::learned && a.learned_positions > 0
@@ -203,6 +205,12 @@ class Resolver {
     run_.job.hardware = run_.hardware.get();
   }
 
+  void set_spread() {
+    const Job& job = run_.job;
+    run_.spread = find_spread({run_.profile->name, run_.hardware->accelerator.name, job.precision.name, std::string(workload_kind(job))});
+    run_.job.spread = run_.spread.get();
+  }
+
   void set_layout() {
     Layout& l = run_.layout;
     const Job& job = run_.job;
@@ -262,8 +270,28 @@ class Resolver {
     l.recompute = r_.recompute.value_or(Recompute::none);
     if (!r_.recompute) assume("recompute = none (not given)");
     if (r_.recompute_modules != 0) l.modules = r_.recompute_modules;
+    set_choices();
     set_schedule();
     check_layout();
+  }
+
+  // What a layout chooses for itself of the framework's software.
+  void set_choices() {
+    Layout& l = run_.layout;
+    l.recomputed_layers = r_.recomputed_layers.value_or(0);
+    if (l.recomputed_layers > 0 && l.recompute != Recompute::full)
+      fail("recompute_layers", fmt::format("is {}, but recompute is {}; write recompute full", l.recomputed_layers, to_string(l.recompute)));
+    l.offloaded_layers = r_.offloaded_layers.value_or(0);
+    l.optimizer_offload = r_.optimizer_offload.value_or(false);
+    const bool host = run_.hardware->accelerator.host_bandwidth.value > BytesPerSecond{};
+    if (l.offloaded_layers > 0 && !host)
+      fail("activation_offload_layers", fmt::format("is {}, but {} gives no host bandwidth", l.offloaded_layers, run_.hardware->accelerator.name));
+    if (l.optimizer_offload && !host)
+      fail("optimizer_offload", fmt::format("is on, but {} gives no host bandwidth", run_.hardware->accelerator.name));
+    l.exchange = r_.exchange;
+    l.split = r_.split;
+    l.order = r_.order;
+    l.exposed = r_.exposed;
   }
 
   void set_schedule() {
@@ -298,7 +326,7 @@ class Resolver {
     if (const Rule* rule = broken_rule(job, l)) fail(field_of(*rule), explain_broken(*rule, job, l));
     const int chunks = l.pp * l.vpp;
     const int stages = placement_of(l.schedule, l.pp, l.vpp).depth;
-    if (is_balanced(*job.model, stages, job.profile->split)) {
+    if (is_balanced(*job.model, stages, split_rule(job, l))) {
       const Split split = best_split(stack_flops(*job.model, job.sequence), stages);
       assume(fmt::format("layers balanced over {} chunks by FLOPs: {} (E embedding, t layer, m MTP, L head)", stages,
                          layout_string(split)));

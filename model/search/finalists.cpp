@@ -2,37 +2,60 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace napkin {
 
-FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome) {
+FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome, const Executor& executor) {
   FinalistTiming timing;
   if (outcome.best.empty()) return timing;
-  Evaluator<Plain> evaluator(problem.job, Scope<Plain>());
-  std::map<Layout, StepCost<Plain>> exact;
-  const auto time = [&](RankedLayout& c) {
-    if (!is_simulated(c.layout, Timing::exact)) return;
-    auto [it, fresh] = exact.try_emplace(c.layout);
-    if (fresh) {
-      it->second = evaluator.evaluate(c.layout, Timing::exact);
-      const double change = std::abs(double(it->second.time / c.cost.time) - 1);
-      timing.largest_change = std::max(timing.largest_change, change);
-    }
-    c.cost = it->second;
-  };
   const Layout first = outcome.best.front().layout;
-  for (RankedLayout& c : outcome.best) time(c);
-  for (auto& of_axis : outcome.best_by_axis) {
-    for (auto& [value, c] : of_axis) {
-      time(c);
-      if (std::ranges::find(outcome.best, c.layout, &RankedLayout::layout) == outcome.best.end()) outcome.best.push_back(c);
-    }
-  }
+  for (const auto& of_axis : outcome.best_by_axis)
+    for (const auto& [value, c] : of_axis) outcome.best.push_back(c);
+  outcome.best.insert(outcome.best.end(), outcome.front.begin(), outcome.front.end());
   std::ranges::sort(outcome.best, better);
+  const auto same = std::ranges::unique(outcome.best, {}, &RankedLayout::layout);
+  outcome.best.erase(same.begin(), same.end());
+
+  // 1. Those that a simulation times otherwise than a closed form.
+  std::vector<RankedLayout*> simulated;
+  for (RankedLayout& c : outcome.best)
+    if (is_simulated(c.layout, Timing::exact)) simulated.push_back(&c);
+  std::vector<StepCost<Plain>> exact(simulated.size());
+  executor(simulated.size(), [&](std::size_t i) {
+    exact[i] = Evaluator<Plain>(problem.job, Scope<Plain>()).evaluate(simulated[i]->layout, Timing::exact);
+  });
+  for (std::size_t i = 0; i < simulated.size(); ++i) {
+    const double change = std::abs(double(exact[i].time / simulated[i]->cost.time) - 1);
+    timing.largest_change = std::max(timing.largest_change, change);
+    simulated[i]->cost = exact[i];
+  }
+  timing.simulated = simulated.size();
+
+  // 2. A schedule may hold more than its closed form says.
+  const Bytes capacity = (1 - problem.margin) * problem.job.hardware->accelerator.capacity.value;
+  const auto smallest = std::ranges::min_element(outcome.best, {}, [](const RankedLayout& c) { return c.cost.memory.device.si(); });
+  if (smallest->cost.memory.device > capacity) {
+    outcome.closest = *smallest;
+    outcome.why = Outcome::Why::infeasible;
+  }
+  std::erase_if(outcome.best, [&](const RankedLayout& c) { return c.cost.memory.device > capacity; });
+  std::ranges::sort(outcome.best, better);
+  for (auto& of_axis : outcome.best_by_axis)
+    for (auto at = of_axis.begin(); at != of_axis.end();) {
+      const auto timed = std::ranges::find(outcome.best, at->second.layout, &RankedLayout::layout);
+      if (timed == outcome.best.end()) {
+        at = of_axis.erase(at);
+      } else {
+        (at++)->second = *timed;
+      }
+    }
+  if (!outcome.front.empty()) {
+    Front front;
+    for (const RankedLayout& c : outcome.best) front.add(c);
+    outcome.front = front.layouts();
+  }
   if (outcome.best.size() > keep) outcome.best.resize(keep);
-  timing.simulated = exact.size();
-  timing.winner_changed = outcome.best.front().layout != first;
+  timing.winner_changed = outcome.best.empty() || outcome.best.front().layout != first;
   return timing;
 }
 

@@ -110,9 +110,9 @@ std::vector<Change> changes_of(const Job& job, const Layout& l) {
   if (job.hardware->accelerator.host_bandwidth.value > BytesPerSecond{}) {
     const auto depth = static_cast<std::int64_t>(job.model->depth()) / l.pp;
     for (const std::int64_t part : {4, 2, 1})
-      if (const std::int64_t n = depth / part; n > job.offloaded_layers)
+      if (const std::int64_t n = depth / part; n > l.offloaded_layers)
         out.push_back({Knob::offload, "activations of " + number(n) + " layers of a stage to host memory", true, [=](Variant& v) {
-                         v.job.offloaded_layers = static_cast<int>(n);
+                         v.layout.offloaded_layers = static_cast<int>(n);
                          return true;
                        }});
   }

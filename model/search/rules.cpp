@@ -36,8 +36,14 @@ bool tp_divides_ffn(const Job& j, const Layout& l) {
   });
 }
 bool cp_divides_sequence(const Job& j, const Layout& l) { return l.cp == 1 || j.sequence % (2LL * l.cp) == 0; }
+bool exchange_needs_cp(const Job&, const Layout& l) { return l.cp > 1 || l.exchange == ExchangeChoice::usual; }
+bool cp_divides_recurrent_heads(const Job& j, const Layout& l) {
+  return l.cp == 1 || every_kind(j, [&](const LayerKind& k) {
+           return !k.linear || (k.linear->value_heads / l.tp % l.cp == 0 && k.linear->key_heads / l.tp % l.cp == 0);
+         });
+}
 bool cp_divides_heads(const Job& j, const Layout& l) {
-  if (l.cp == 1 || j.profile->context_exchange != ContextExchange::all_to_all) return true;
+  if (l.cp == 1 || context_exchange(j, l) != ContextExchange::all_to_all) return true;
   return every_kind(j, [&](const LayerKind& k) { return !k.attention || k.attention->heads / l.tp % l.cp == 0; });
 }
 bool ep_divides_experts(const Job& j, const Layout& l) {
@@ -60,10 +66,53 @@ bool layers_split(const Job& j, const Layout& l) {
   const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
   return depth + 2 >= chunks && (j.profile->uneven_split || depth % chunks == 0 || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0);
 }
+bool schedule_has_shape(const Job&, const Layout& l) {
+  switch (l.schedule) {
+    case Schedule::gpipe:
+    case Schedule::one_f_one_b: return l.vpp == 1 || l.pp == 1;
+    case Schedule::interleaved: return true;
+    case Schedule::looped_bfs:
+    case Schedule::zb_interleaved: return l.pp > 1;
+    case Schedule::zb_h1:
+    case Schedule::zb_h2: return l.pp > 1 && l.vpp == 1;
+    case Schedule::dualpipe: return l.pp % 2 == 0 && l.vpp == 1;
+    case Schedule::zb_v:
+    case Schedule::dualpipe_v: return l.pp > 1 && l.vpp == 2;
+  }
+  return false;
+}
+bool interleaving_overlaps(const Job& j, const Layout& l) {
+  return l.vpp == 1 || l.pp != 2 || j.profile->overlap.pipeline.value > 0;
+}
+bool order_on_switches(const Job& j, const Layout& l) {
+  const auto& tiers = j.hardware->network.tiers;
+  return l.order == RankOrder::replicas_inside || tiers.empty() || tiers.front().topology != Tier::Topology::torus;
+}
+bool order_and_experts(const Job& j, const Layout& l) {
+  return l.order == RankOrder::replicas_inside || !has_experts(j) || l.ep * l.etp == l.tp * l.cp;
+}
+bool recomputes_part(const Job& j, const Layout& l) {
+  const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp, depth = static_cast<std::int64_t>(j.model->depth());
+  return l.recomputed_layers == 0 || (l.recompute == Recompute::full && l.recomputed_layers < (depth + chunks - 1) / chunks);
+}
+bool host_holds(const Job& j, const Layout& l) {
+  return (l.offloaded_layers == 0 && !l.optimizer_offload) || j.hardware->accelerator.host_bandwidth.value > BytesPerSecond{};
+}
+bool group_divides(const Job&, const Layout& l) {
+  return l.zero_group == 0 || (l.zero > 0 && l.dp * l.cp % l.zero_group == 0);
+}
+bool group_of_blocks(const Job&, const Layout& l) {
+  return l.order == RankOrder::replicas_inside || l.zero_group == 0 || l.zero_group % l.cp == 0;
+}
+bool whole_rounds(const Job& j, const Layout& l) {
+  return l.pp == 1 || !j.profile->micro_batches_in_rounds || micro_batches(j, l) % l.pp == 0;
+}
 bool sp_available(const Job& j, const Layout& l) {
   return !l.sp || (l.tp > 1 && j.profile->sequence_parallel);
 }
-bool sp_divides_sequence(const Job& j, const Layout& l) { return !l.sp || j.sequence / l.cp % l.tp == 0; }
+bool sp_divides_sequence(const Job& j, const Layout& l) {
+  return !l.sp || j.sequence % ((l.cp > 1 ? 2LL : 1LL) * l.cp * l.tp) == 0;
+}
 bool experts_need_sp(const Job& j, const Layout& l) { return l.tp == 1 || l.sp || !has_experts(j); }
 bool batch_divides(const Job& j, const Layout& l) { return j.batch % (l.dp * l.micro_batch) == 0; }
 bool interleaving_divides(const Job& j, const Layout& l) {
@@ -77,18 +126,27 @@ bool zero_with_pipeline(const Job& j, const Layout& l) {
   return l.zero < 2 || l.pp == 1 || j.profile->zero_with_pipeline;
 }
 
-constexpr std::array<Rule, 17> all_rules{{
+constexpr std::array<Rule, 28> all_rules{{
     {"tp divides the attention heads", "Megatron-LM transformer_config.py:1446", LayoutAxis::tp, tp_divides_heads},
     {"tp divides the kv heads, or they divide tp", "Megatron-LM transformer_config.py:1461", LayoutAxis::tp,
      tp_and_kv_heads},
     {"tp divides the ffn width", "shoeybi2019megatron §3", LayoutAxis::tp, tp_divides_ffn},
     {"2·cp divides the sequence", "Megatron-LM arguments.py:1336", LayoutAxis::cp, cp_divides_sequence},
-    {"cp divides the heads of a rank", "jacobs2023ulysses", LayoutAxis::cp, cp_divides_heads},
+    {"an exchange of keys needs cp", "liu2023ring", LayoutAxis::exchange, exchange_needs_cp},
+    {"cp divides the heads of a rank", "jacobs2023ulysses", LayoutAxis::exchange, cp_divides_heads},
+    {"cp divides the recurrent heads of a rank", "Megatron-LM transformer_config.py:1502", LayoutAxis::cp,
+     cp_divides_recurrent_heads},
     {"ep divides the experts", "Megatron-LM arguments.py:1657", LayoutAxis::ep, ep_divides_experts},
     {"etp divides the expert ffn width", "Megatron-LM parallel_state.py:866", LayoutAxis::etp, etp_divides_expert_ffn},
     {"tp·cp·pp divides the GPUs", "Megatron-LM parallel_state.py:822", LayoutAxis::pp, world_divides},
     {"ep·etp·pp divides the GPUs", "Megatron-LM parallel_state.py:866", LayoutAxis::pp, expert_world_divides},
+    {"the schedule has this shape", "model/pipeline/schedule.hpp", LayoutAxis::vpp, schedule_has_shape},
+    {"two stages interleave under overlapped messages", "Megatron-LM arguments.py:1000", LayoutAxis::vpp, interleaving_overlaps},
     {"layers split over pp·vpp", "Megatron-LM transformer_config.py:2382", LayoutAxis::vpp, layers_split},
+    {"ranks are reordered on a switched network", "hardware: the axes of a torus are the order", LayoutAxis::order,
+     order_on_switches},
+    {"experts' replicas are the model's when stages are inside", "Megatron-LM parallel_state.py:900", LayoutAxis::order,
+     order_and_experts},
     {"sp needs tp", "korthikanti2022 §4.2", LayoutAxis::sp, sp_available},
     {"tp divides the sequence of a rank", "Megatron-LM arguments.py:1336", LayoutAxis::sp, sp_divides_sequence},
     {"experts under tp need sp", "Megatron-LM arguments.py (MoE with TP)", LayoutAxis::sp, experts_need_sp},
@@ -96,9 +154,18 @@ constexpr std::array<Rule, 17> all_rules{{
      batch_divides},
     {"pp divides the micro-batches under interleaving", "Megatron-LM schedules.py:1160", LayoutAxis::micro_batch,
      interleaving_divides},
+    {"pp divides the micro-batches where the framework wants whole rounds", "profile: rules", LayoutAxis::micro_batch,
+     whole_rounds},
+    {"some of a chunk's layers are recomputed in full", "Megatron-LM arguments.py: recompute-num-layers",
+     LayoutAxis::recompute_layers, recomputes_part},
+    {"offloading needs a link to the host", "hardware: host_bandwidth", LayoutAxis::optimizer_offload, host_holds},
     {"the framework has this ZeRO stage", "profile: rules", LayoutAxis::zero,
      [](const Job& j, const Layout& l) { return zero_available(j, l) && zero_with_pipeline(j, l); }},
     {"zero needs replicas to shard over", "rajbhandari2020zero §5", LayoutAxis::zero, zero_needs_replicas},
+    {"the sharding group divides the replicas", "zhao2023fsdp §3.2; Megatron-LM parallel_state.py:922", LayoutAxis::zero_group,
+     group_divides},
+    {"a sharding group is made of whole replicas when stages are inside", "model/step/data_parallel.cpp", LayoutAxis::zero_group,
+     group_of_blocks},
 }};
 
 }  // namespace

@@ -1,101 +1,215 @@
 #include "model/search/search.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace napkin {
 namespace {
 
-// One value of each of the outer axes that a layer's cost depends on. Blocks share nothing, so threads need no lock.
-struct Block {
-  Layout prefix;
+// Layouts with the same values of the outer axes are searched together: they share what their layers cost. Blocks share
+// nothing that changes, so threads need no lock.
+constexpr std::size_t block_axes = 2;  // tp, cp
+
+// The axes that a search walks: those left alone have one value, what the framework does.
+std::vector<std::size_t> axes_walked(const Space& space) {
+  std::vector<std::size_t> walked;
+  for (std::size_t a = 0; a < axis_count; ++a) {
+    const auto axis = static_cast<LayoutAxis>(a);
+    const bool optional = std::ranges::find(optional_axes, axis) != optional_axes.end();
+    if (!optional || axis == LayoutAxis::schedule || space.open(axis)) walked.push_back(a);
+  }
+  return walked;
+}
+
+// The rules that are decidable once an axis is known, by axis; what a rule needs of one that is not walked is known before.
+using RulesByAxis = std::array<std::vector<std::size_t>, axis_count>;
+RulesByAxis rules_by_axis(const std::vector<std::size_t>& walked) {
+  RulesByAxis by;
+  for (std::size_t r = 0; r < rules().size(); ++r)
+    by[*(std::ranges::upper_bound(walked, static_cast<std::size_t>(rules()[r].needs)) - 1)].push_back(r);
+  return by;
+}
+
+// What the blocks of a search have in common.
+struct Common {
+  const Problem& problem;
+  std::vector<std::size_t> walked;     // axes, in their order
+  RulesByAxis rules;
+  std::array<bool, axis_count> fixed;  // values depend on tp and cp alone
+  SplitTable splits;
+  Bytes capacity;  // less the margin
 };
-constexpr std::size_t block_axes = 4;  // tp, cp, ep, etp
+
+// The best layouts, in no order until they are taken: what is behind the best `keep` is cut off from time to time.
+class Best {
+ public:
+  explicit Best(std::size_t keep) : keep_(keep) {}
+  [[nodiscard]] bool wants(const RankedLayout& c) const { return !full_ || better(c, worst_); }
+  void add(const RankedLayout& c) {
+    kept_.push_back(c);
+    if (kept_.size() >= 2 * keep_ + 32) cut();
+  }
+  std::vector<RankedLayout> take() {
+    cut();
+    return std::move(kept_);
+  }
+
+ private:
+  void cut() {
+    if (kept_.size() < keep_ || keep_ == 0) {
+      if (keep_ == 0) kept_.clear();
+      return;
+    }
+    const auto last = kept_.begin() + static_cast<std::ptrdiff_t>(keep_ - 1);
+    std::nth_element(kept_.begin(), last, kept_.end(), better);
+    worst_ = *last;
+    kept_.resize(keep_);
+    full_ = true;
+  }
+  std::size_t keep_;
+  std::vector<RankedLayout> kept_;
+  RankedLayout worst_{};
+  bool full_ = false;
+};
 
 struct BlockResult {
   std::vector<RankedLayout> best;
+  Front front;
   std::optional<RankedLayout> closest;
-  std::array<std::map<std::int64_t, RankedLayout>, axis_count> best_by_axis;
+  std::array<std::vector<std::pair<std::int64_t, RankedLayout>>, axis_count> best_by_axis;
   std::int64_t searched = 0, feasible = 0;
   std::vector<std::int64_t> dropped = std::vector<std::int64_t>(rules().size(), 0);
 };
 
-// Whether the rules that became decidable with `axis` keep the layout; otherwise everything below it is dropped.
-bool keep(const Problem& p, const Layout& l, std::size_t axis, std::vector<std::int64_t>& dropped) {
-  const auto all = rules();
-  for (std::size_t r = 0; r < all.size(); ++r)
-    if (static_cast<std::size_t>(all[r].needs) == axis && !all[r].keeps(p.job, l)) {
-      dropped[r] += count_layouts(p.job, p.space, l, axis + 1);
-      return false;
-    }
-  return true;
-}
-
-void insert(std::vector<RankedLayout>& best, const RankedLayout& c, std::size_t keep) {
-  if (best.size() == keep && !better(c, best.back())) return;
-  best.insert(std::upper_bound(best.begin(), best.end(), c, better), c);
-  if (best.size() > keep) best.pop_back();
-}
-
 class BlockSearch {
  public:
-  BlockSearch(const Problem& p, BlockResult& r)
-      : p_(p), r_(r), capacity_((1 - p.margin) * p.job.hardware->accelerator.capacity.value), evaluator_(p.job, Scope<Plain>()) {}
+  BlockSearch(const Common& common, BlockResult& r)
+      : common_(common), p_(common.problem), r_(r), best_(p_.keep), evaluator_(p_.job, Scope<Plain>(), &common.splits) {}
 
-  // Assigns the axes from `axis` on, one after the other.
-  void descend(Layout l, std::size_t axis) {
-    if (axis == axis_count) return evaluate(l);
+  void run(const Layout& prefix) {
+    for (std::size_t a = 0; a < block_axes; ++a) enter(a, get_axis(prefix, static_cast<LayoutAxis>(a)));
+    descend(prefix, block_axes);
+    r_.best = best_.take();
+  }
+
+ private:
+  // Assigns the axes that are walked from the `step`th on, one after the other.
+  void descend(Layout l, std::size_t step) {
+    if (step == common_.walked.size()) return evaluate(l);
+    const std::size_t axis = common_.walked[step];
     const auto a = static_cast<LayoutAxis>(axis);
-    // Values from vpp on depend only on pp and the job: keep them for the whole block where that is so.
-    for (const std::int64_t v : values(a, l)) {
-      set_axis(l, a, v);
+    auto& values = values_[axis];
+    if (!common_.fixed[axis] || values.empty()) values = axis_values(p_.job, p_.space, a, l);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      set_axis(l, a, values[i]);
       if (a == LayoutAxis::pp) {
         l.dp = p_.job.gpus / (static_cast<std::int64_t>(l.tp) * l.cp * l.pp);
         if (!p_.space.dp.allows(l.dp)) continue;
       }
-      if (keep(p_, l, axis, r_.dropped)) descend(l, axis + 1);
+      if (a < LayoutAxis::sp) below_.fill(-1);
+      if (!keep(l, axis)) continue;
+      enter(axis, values[i]);
+      descend(l, step + 1);
     }
   }
-
- private:
-  const std::vector<std::int64_t>& values(LayoutAxis a, const Layout& l) {
-    auto& v = values_[static_cast<std::size_t>(a)];
-    if (a <= LayoutAxis::vpp || v.empty()) v = axis_values(p_.job, p_.space, a, l);
-    return v;
+  // Whether the rules that became decidable with `axis` keep the layout; otherwise everything below it is dropped.
+  bool keep(const Layout& l, std::size_t axis) {
+    for (const std::size_t r : common_.rules[axis])
+      if (!rules()[r].keeps(p_.job, l)) {
+        r_.dropped[r] += below(l, axis + 1);
+        return false;
+      }
+    return true;
+  }
+  std::int64_t below(const Layout& l, std::size_t next) {
+    if (next <= static_cast<std::size_t>(LayoutAxis::sp)) return count_layouts(p_.job, p_.space, l, next);
+    // Recomputed layers and sharding groups vary with the axis just before theirs.
+    if (!common_.fixed[next] && next + 1 < axis_count) return count_layouts(p_.job, p_.space, l, next);
+    auto& n = below_[next];
+    if (n < 0) n = count_layouts(p_.job, p_.space, l, next);
+    return n;
+  }
+  // From now on layouts have `value` on `axis`.
+  void enter(std::size_t axis, std::int64_t value) {
+    auto& of_axis = r_.best_by_axis[axis];
+    const auto found = std::find_if(of_axis.begin(), of_axis.end(), [&](const auto& e) { return e.first == value; });
+    slot_[axis] = static_cast<std::size_t>(found - of_axis.begin());
+    if (found == of_axis.end()) {
+      of_axis.emplace_back(value, RankedLayout{});
+      of_axis.back().second.cost.time = never;
+    }
   }
 
   void evaluate(const Layout& l) {
     const RankedLayout c{l, evaluator_.evaluate(l)};
     ++r_.searched;
-    if (c.cost.memory.device > capacity_) {
+    if (c.cost.memory.device > common_.capacity) {
       if (!r_.closest || c.cost.memory.device < r_.closest->cost.memory.device) r_.closest = c;
       return;
     }
     ++r_.feasible;
-    insert(r_.best, c, p_.keep);
-    for (std::size_t a = 0; a < axis_count; ++a) {
-      auto [it, fresh] = r_.best_by_axis[a].try_emplace(get_axis(l, static_cast<LayoutAxis>(a)), c);
-      if (!fresh && better(c, it->second)) it->second = c;
+    if (best_.wants(c)) best_.add(c);
+    if (p_.front) r_.front.add(c);
+    for (const std::size_t a : common_.walked) {
+      RankedLayout& of_value = r_.best_by_axis[a][slot_[a]].second;
+      if (better(c, of_value)) of_value = c;
     }
   }
 
+  static constexpr Seconds never = Seconds::si(std::numeric_limits<double>::infinity());
+  const Common& common_;
   const Problem& p_;
   BlockResult& r_;
-  Bytes capacity_;
+  Best best_;
   Evaluator<Plain> evaluator_;
   std::array<std::vector<std::int64_t>, axis_count> values_{};
+  std::array<std::int64_t, axis_count + 1> below_ = [] {
+    std::array<std::int64_t, axis_count + 1> open{};
+    open.fill(-1);
+    return open;
+  }();
+  std::array<std::size_t, axis_count> slot_{};
 };
 
 // The blocks that the rules on the outer axes keep.
-void enumerate_blocks(const Problem& p, Layout l, std::size_t axis, std::vector<Block>& blocks,
+void enumerate_blocks(const Common& c, Layout l, std::size_t axis, std::vector<Layout>& blocks,
                       std::vector<std::int64_t>& dropped) {
   if (axis == block_axes) {
-    blocks.push_back({l});
+    blocks.push_back(l);
     return;
   }
   const auto a = static_cast<LayoutAxis>(axis);
-  for (const std::int64_t v : axis_values(p.job, p.space, a, l)) {
+  for (const std::int64_t v : axis_values(c.problem.job, c.problem.space, a, l)) {
     set_axis(l, a, v);
-    if (keep(p, l, axis, dropped)) enumerate_blocks(p, l, axis + 1, blocks, dropped);
+    const auto broken = std::find_if(c.rules[axis].begin(), c.rules[axis].end(),
+                                     [&](std::size_t r) { return !rules()[r].keeps(c.problem.job, l); });
+    if (broken == c.rules[axis].end()) {
+      enumerate_blocks(c, l, axis + 1, blocks, dropped);
+    } else {
+      dropped[*broken] += count_layouts(c.problem.job, c.problem.space, l, axis + 1);
+    }
+  }
+}
+
+// Every split that a layout of the space may have.
+void make_splits(Common& c) {
+  const Problem& p = c.problem;
+  Layout l;
+  const auto kept = [&](LayoutAxis axis) {
+    const auto& of_axis = c.rules[static_cast<std::size_t>(axis)];
+    return std::all_of(of_axis.begin(), of_axis.end(), [&](std::size_t r) { return rules()[r].keeps(p.job, l); });
+  };
+  const auto each = [&](LayoutAxis axis, auto&& body) {
+    for (const std::int64_t v : axis_values(p.job, p.space, axis, l)) {
+      set_axis(l, axis, v);
+      if (kept(axis)) body();
+    }
+  };
+  const auto add = [&] { c.splits.get(split_rule(p.job, l), l.schedule, l.pp, l.vpp); };
+  for (const std::int64_t pp : axis_values(p.job, p.space, LayoutAxis::pp, l)) {
+    set_axis(l, LayoutAxis::pp, pp);
+    each(LayoutAxis::schedule, [&] { each(LayoutAxis::vpp, [&] { each(LayoutAxis::split, add); }); });
   }
 }
 
@@ -106,34 +220,59 @@ bool better(const RankedLayout& a, const RankedLayout& b) {
   return a.layout < b.layout;
 }
 
+void Front::add(const RankedLayout& c) {
+  // Fastest first, bytes strictly falling: the last of those no slower holds the fewest bytes of them.
+  const auto after = std::ranges::upper_bound(front_, c, better);
+  if (after != front_.begin() && (after - 1)->cost.memory.device <= c.cost.memory.device) return;
+  const auto end = std::find_if(after, front_.end(), [&](const RankedLayout& o) { return o.cost.memory.device < c.cost.memory.device; });
+  const auto at = front_.erase(after, end);
+  front_.insert(at, c);
+}
+
 void run_in_order(std::size_t n, const std::function<void(std::size_t)>& body) {
   for (std::size_t i = 0; i < n; ++i) body(i);
 }
 
 Outcome search(const Problem& problem, const Executor& executor) {
+  const Job& job = problem.job;
+  Common common{.problem = problem,
+                .walked = axes_walked(problem.space),
+                .rules = {},
+                .fixed = {},
+                .splits = SplitTable(*job.model, job.sequence),
+                .capacity = (1 - problem.margin) * job.hardware->accelerator.capacity.value};
+  common.rules = rules_by_axis(common.walked);
+  for (std::size_t a = 0; a < axis_count; ++a) common.fixed[a] = fixed_by_cut(problem.space, static_cast<LayoutAxis>(a));
   Outcome o;
   o.dropped.assign(rules().size(), 0);
-  std::vector<Block> blocks;
-  enumerate_blocks(problem, Layout{}, 0, blocks, o.dropped);
+  std::vector<Layout> blocks;
+  enumerate_blocks(common, Layout{}, 0, blocks, o.dropped);
+  make_splits(common);
 
   std::vector<BlockResult> results(blocks.size());
-  executor(blocks.size(), [&](std::size_t i) {
-    BlockSearch(problem, results[i]).descend(blocks[i].prefix, block_axes);
-  });
+  executor(blocks.size(), [&](std::size_t i) { BlockSearch(common, results[i]).run(blocks[i]); });
 
-  for (const BlockResult& r : results) {
+  Front front;
+  for (BlockResult& r : results) {
+    for (const RankedLayout& c : r.front.layouts()) front.add(c);
     o.searched += r.searched;
     o.feasible += r.feasible;
     for (std::size_t i = 0; i < r.dropped.size(); ++i) o.dropped[i] += r.dropped[i];
-    for (const RankedLayout& c : r.best) insert(o.best, c, problem.keep);
+    o.best.insert(o.best.end(), r.best.begin(), r.best.end());
     if (r.closest && (!o.closest || r.closest->cost.memory.device < o.closest->cost.memory.device)) o.closest = r.closest;
     for (std::size_t a = 0; a < axis_count; ++a)
       for (const auto& [v, c] : r.best_by_axis[a]) {
+        if (!std::isfinite(c.cost.time.si())) continue;
         auto [it, fresh] = o.best_by_axis[a].try_emplace(v, c);
         if (!fresh && better(c, it->second)) it->second = c;
       }
+    r = {};
   }
-  o.why = o.best.empty() ? Outcome::Why::infeasible : Outcome::Why::optimal;
+  o.front = front.layouts();
+  const auto kept = std::min(problem.keep, o.best.size());
+  std::partial_sort(o.best.begin(), o.best.begin() + static_cast<std::ptrdiff_t>(kept), o.best.end(), better);
+  o.best.resize(kept);
+  o.why = o.feasible == 0 ? Outcome::Why::infeasible : Outcome::Why::optimal;
   return o;
 }
 

@@ -10,18 +10,20 @@ namespace {
 
 // Share of a stage's layers whose saved tensors wait in host memory.
 template <class K>
-double offloaded_share(const Job& job, const StageUnit<K>& s) {
-  return s.cost->depth > 0 ? std::min(1.0, static_cast<double>(job.offloaded_layers) / s.cost->depth) : 0.0;
+double offloaded_share(const Layout& l, const StageUnit<K>& s) {
+  return s.cost->depth > 0 ? std::min(1.0, static_cast<double>(l.offloaded_layers) / s.cost->depth) : 0.0;
 }
 
 // What moving them adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
 template <class K>
-SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const StageUnit<K>& s, SecondsT<K> window) {
-  const double share = offloaded_share(job, s);
-  if (share == 0) return {};
+SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> window) {
+  if (l.offloaded_layers == 0) return {};
+  const double share = offloaded_share(l, s);
   const auto transfer = share * s.cost->tensors.activations / scope.read("host bandwidth", job.hardware->accelerator.host_bandwidth);
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
+
+bool hides_data_parallel(const Layout& l) { return (l.exposed & exposed_data_parallel) == 0; }
 
 // What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
 // (HSDP) may be reduced behind it.
@@ -36,23 +38,24 @@ SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& co
 template <class K>
 StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
   const DataParallel& dp = job.profile->data_parallel;
+  const bool hides = hides_data_parallel(l);
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
   if (l.zero >= 3) {
-    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
+    p.gather_forward = exposed(scope, dp, s.dp->gather, forward, hides && dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
     p.gather_backward =
-        exposed(scope, dp, s.dp->gather, backward, dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
+        exposed(scope, dp, s.dp->gather, backward, hides && dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
     const SecondsT<K> window =
         l.zero >= 3 && dp.prefetch_backward ? max(SecondsT<K>{}, backward - s.dp->gather) : backward;
     p.reduce = reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
-                 return exposed(scope, dp, communication, window, dp.overlap_gradient);
+                 return exposed(scope, dp, communication, window, hides && dp.overlap_gradient);
                }) + s.dp->reduce_copies;
   }
   if (l.pp > 1) p.messages = l.vpp * message;
-  const SecondsT<K> out = offload_exposed(scope, job, s, forward), back = offload_exposed(scope, job, s, backward);
+  const SecondsT<K> out = offload_exposed(scope, job, l, s, forward), back = offload_exposed(scope, job, l, s, backward);
   p.offload = out + back;
   p.forward = forward + p.gather_forward + p.messages + out;
   p.backward = backward + p.gather_backward + p.reduce + p.messages + back;
@@ -65,6 +68,16 @@ namespace {
 long long lockstep(const Network& n) {
   const bool torus = !n.tiers.empty() && n.tiers[0].topology == Tier::Topology::torus && n.tiers.size() > 1;
   return torus ? n.tiers[0].size : n.node_size;
+}
+
+// What a forward and a backward of one stage save by running together: half a stage in DualPipeV, whose ranks cross two.
+template <class K>
+SecondsT<K> pair_saving(const Layout& l, const StagePace<K>& pace, const StageCost<K>& c) {
+  if (l.schedule != Schedule::dualpipe && l.schedule != Schedule::dualpipe_v) return {};
+  const double stages = l.schedule == Schedule::dualpipe_v ? 2 : 1;
+  const auto communication = c.forward.ep + c.backward.ep;
+  const auto together = max(max(pace.forward + pace.backward - communication, communication), max(pace.forward, pace.backward));
+  return let("pair_saving", (pace.forward + pace.backward - together) / stages, "deepseek-ai2024v3");
 }
 
 int communicators(const Layout& l) {
@@ -86,7 +99,7 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
   if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
     t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
                                       (t.hidden_state / scope.input("e", job.precision.base_bytes)));
-  if (const double share = offloaded_share(job, s); share > 0) {
+  if (const double share = l.offloaded_layers > 0 ? offloaded_share(l, s) : 0; share > 0) {
     // Two layers are on their way at a time, one out and one back.
     const auto layer = t.activations / s.cost->depth;
     t.transient += 2 * layer;
@@ -105,7 +118,10 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
                                 .chunks = l.vpp,
                                 .sp = l.sp,
                                 .pipelined = l.pp > 1,
-                                .communicators = communicators(l)});
+                                .layers = s.cost->depth,
+                                .host_bound = s.cost->host_bound,
+                                .communicators = communicators(l),
+                                .capacity = job.hardware->accelerator.capacity.value});
 }
 
 template <class K>
@@ -116,7 +132,8 @@ SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
       scope.input("s", static_cast<double>(job.sequence), "job: sequence length") / scope.input("cp", l.cp, "layout"),
       scope.input("h", static_cast<double>(job.model->hidden), job.model->name),
       scope.input("e", Bytes::si(job.precision.base_bytes), "precision"), scope.input("tp", l.tp, "layout"), l.sp);
-  const Group group{.size = 2, .stride = static_cast<long long>(l.tp) * l.cp * l.dp};
+  const long long replicas = l.order == RankOrder::replicas_inside ? l.dp : 1;
+  const Group group{.size = 2, .stride = static_cast<long long>(l.tp) * l.cp * replicas};
   return let("t_p2p", (1 - scope.read("o_pp", job.profile->overlap.pipeline)) *
                           collective_cost(scope, job.hardware->network, Operation::send_recv, bytes, group).time);
 }
@@ -177,7 +194,12 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     // The exposed part of the messages already stands in every stage's passes (pace): nobody waits for it a second time.
     times.p2p = {};
     if (simulated == nullptr) {
-      set(Term::bubble, pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times).bubble);
+      // A forward and a backward run together compute while the other's experts communicate (deepseek-ai2024v3 §3.2.1).
+      times.pair_saving = pair_saving(l, slowest, c);
+      const PipelineTime<K> pipeline = pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times);
+      set(Term::bubble, pipeline.bubble);
+      if (pipeline.saved > SecondsT<K>{})
+        set(Term::ep_comm, step.terms[static_cast<std::size_t>(Term::ep_comm)] - pipeline.saved);
     } else {
       step.simulated = true;
       const auto total = scope.input("T_pipeline", simulated->makespan, "simulation of the schedule over these stages");
@@ -197,22 +219,24 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   // Of several chunks a rank, all but one have the other chunks' passes over pp micro-batches to hide behind
   // (narayanan2021: a group of pp micro-batches goes through one chunk after another).
   const double chunks = l.vpp;
+  const bool hides = hides_data_parallel(l);
   const auto once_a_step = [&](SecondsT<K> communication, SecondsT<K> pass, bool overlapped) {
     if (chunks == 1) return exposed(scope, dp, communication, pass, overlapped);
     return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
            exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
   };
+  const SecondsT<K> tied = stages.front().dp->tied;
   if (l.zero >= 2) {
-    set(Term::dp_comm, m * slowest.reduce);
+    set(Term::dp_comm, m * slowest.reduce + tied);
   } else {
-    set(Term::dp_comm, reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
-          return once_a_step(communication, c.backward_total, dp.overlap_gradient || (dp.whole_reduction && l.zero == 0));
+    set(Term::dp_comm, tied + reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+          return once_a_step(communication, c.backward_total, hides && (dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
         }));
   }
   if (l.zero >= 3) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
-    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, dp.overlap_gather) + s.dp->gather_copies);
+    set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, hides && dp.overlap_gather) + s.dp->gather_copies);
   }
   set(Term::optimizer, s.dp->optimizer);
   set(Term::fixed, l.zero >= 2 || l.tp > 1 ? scope.read("t_fixed", job.profile->host.step) +

@@ -1,75 +1,190 @@
 #include "model/step/evaluator.hpp"
 
 #include <algorithm>
+#include <deque>
 
-#include "model/step/memo.hpp"
+#include "model/step/layer_book.hpp"
 
 namespace napkin {
 
+namespace {
+
+std::uint64_t bits(std::int64_t v) { return static_cast<std::uint64_t>(v); }
+
+// Keys of the tables, which hold for one cut of the layers (tp, cp, ep, etp).
+std::array<std::uint64_t, 2> cut_of(const Layout& l) {
+  return {bits(l.tp) << 32 | bits(l.cp), bits(l.ep) << 32 | bits(l.etp)};
+}
+std::array<std::uint64_t, 2> layers_of(const LayerKey& key, const Layout& l) {
+  return {word_of(key)[0], bits(l.recomputed_layers) << 32 | bits(l.recomputed_layers > 0 ? l.vpp : 0)};
+}
+std::array<std::uint64_t, 3> sharding_of(const Layout& l) {
+  return {bits(l.dp) << 4 | (l.optimizer_offload ? 8U : 0U) | (l.order == RankOrder::replicas_inside ? 0U : 4U) | bits(l.zero),
+          bits(l.zero_group), l.order == RankOrder::replicas_inside ? 0U : bits(l.pp)};
+}
+std::array<std::uint64_t, 2> message_of(const Layout& l) {
+  return {bits(l.dp) << 2 | (l.order == RankOrder::replicas_inside ? 0U : 2U) | (l.sp ? 1U : 0U), bits(l.micro_batch)};
+}
+
+// A value for each content of the splits, made when needed.
+template <class Value>
+struct ByContent {
+  std::vector<const Value*> of;
+  template <class Make>
+  const Value* get(int content, std::deque<Value>& storage, Make make) {
+    const auto i = static_cast<std::size_t>(content);
+    if (i >= of.size()) of.resize(i + 1, nullptr);
+    if (of[i] == nullptr) of[i] = &storage.emplace_back(make());
+    return of[i];
+  }
+};
+
+// Layers of one key, of which some may keep everything instead, and the stages made of them.
+template <class K>
+struct PricedLayers {
+  const LayerCosts<K>* costs;
+  const LayerCosts<K>* kept;
+  ByContent<StageCost<K>> stages{};
+};
+
+}  // namespace
+
 template <class K>
 struct Evaluator<K>::Caches {
+  Caches(const Job& j, Scope<K> s, const SplitTable* shared)
+      : job(j), scope(s), known(shared), own(*j.model, j.sequence), prices(s, j), book(s, j, prices, shared != nullptr) {}
+
   const Job& job;
   Scope<K> scope;
-  Memo<8, LayerCosts<K>> layers{};                  // layer key
-  Memo<3, std::vector<StageContent>> splits{};      // pp, vpp, schedule
-  Memo<11, std::vector<StageCost<K>>> stages{};     // layer key, pp, vpp, schedule
-  Memo<10, std::vector<DataParallelCost<K>>> data_parallel{};  // tp, cp, ep, etp, pp, vpp, schedule, dp, zero, zero group
-  Memo<5, SecondsT<K>> messages{};                  // tp, sp, cp, micro-batch, dp
+  const SplitTable* known;  // splits made before, by others; null = none
+  SplitTable own;
+  Prices<K> prices;
+  LayerBook<K> book;
+  Memo<2, PricedLayers<K>> layers{};
+  Memo<3, ByContent<DataParallelCost<K>>> data_parallel{};
+  Memo<2, SecondsT<K>> messages{};
+  std::deque<StageCost<K>> stage_costs{};
+  std::deque<DataParallelCost<K>> data_parallel_costs{};
+
+  // The layout evaluated last, and what of it may serve the next one.
+  std::array<std::uint64_t, 2> cut{};
+  std::array<std::uint64_t, 2> layer_words{};
+  PricedLayers<K>* priced = nullptr;
+  const SplitTable* table = nullptr;
+  const RankSplit* split = nullptr;
+  std::int64_t micro_batches = 0;
   Layout layout{};
   SecondsT<K> message{};
+  std::vector<const StageCost<K>*> contents{};             // by RankSplit::contents
+  std::vector<const DataParallelCost<K>*> sharded{};
   std::vector<StageUnit<K>> units{};
+
+  // Layouts come grouped by their cut: what belongs to another one is dropped, so that the tables stay small.
+  void recut(const Layout& l) {
+    const auto now = cut_of(l);
+    if (now == cut) return;
+    cut = now;
+    messages.clear();
+    drop_stages();
+  }
+  void drop_stages() {
+    priced = nullptr;
+    layers.clear();
+    data_parallel.clear();
+    stage_costs.clear();
+    data_parallel_costs.clear();
+  }
+  void find_split(const Layout& l) {
+    if (split != nullptr && l.pp == layout.pp && l.vpp == layout.vpp && l.schedule == layout.schedule && l.split == layout.split)
+      return;
+    split = nullptr;
+    const SplitRule rule = split_rule(job, l);
+    if (known != nullptr) {
+      table = known;
+      split = known->find(rule, l.schedule, l.pp, l.vpp);
+    }
+    if (split == nullptr) {
+      // Contents are numbered by their table: what was made of another one's is dropped.
+      if (table != &own) drop_stages();
+      table = &own;
+      split = &own.get(rule, l.schedule, l.pp, l.vpp);
+    }
+    priced = nullptr;
+    micro_batches = 0;
+  }
+  void price_stages(const Layout& l) {
+    const LayerKey key = layer_key(job, l);
+    const auto words = layers_of(key, l);
+    if (priced != nullptr && words == layer_words) return;
+    layer_words = words;
+    priced = &layers.at(words, [&] {
+      PricedLayers<K> p{.costs = &book.get(key), .kept = nullptr};
+      if (l.recomputed_layers > 0) {
+        LayerKey none = key;
+        none.recompute = Recompute::none;
+        p.kept = &book.get(none);
+      }
+      return p;
+    });
+    contents.resize(split->contents.size());
+    for (std::size_t i = 0; i < contents.size(); ++i)
+      contents[i] = priced->stages.get(split->contents[i], stage_costs, [&] {
+        const StageContent& content = table->content(split->contents[i]);
+        if (priced->kept == nullptr) return stage_cost(scope, job, *priced->costs, content);
+        return stage_cost(scope, job, *priced->costs, *priced->kept, recomputed_share(l, content, l.vpp), content);
+      });
+  }
+  void shard(const Layout& l) {
+    auto& of_group = data_parallel.at(sharding_of(l), [] { return ByContent<DataParallelCost<K>>{}; });
+    sharded.resize(contents.size());
+    for (std::size_t i = 0; i < contents.size(); ++i)
+      sharded[i] = of_group.get(split->contents[i], data_parallel_costs,
+                                [&] { return data_parallel_cost(scope, job, l, *contents[i], prices); });
+  }
+  void hold(const Layout& l, std::int64_t m) {
+    if (m == micro_batches) return;
+    micro_batches = m;
+    units.resize(split->runs.size());
+    // All micro-batches of these schedules are between their loss and its backward at once.
+    const bool all_forward = l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs;
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const StageRun& run = split->runs[i];
+      InFlight in_flight;
+      if (l.pp > 1) {
+        // Micro-batches in flight change monotonically with the rank: the most is at one end of the run.
+        const int last = run.first_rank + run.ranks - 1;
+        in_flight = {.activations = std::max(micro_batches_in_flight(l.schedule, l.pp, l.vpp, run.first_rank, m),
+                                             micro_batches_in_flight(l.schedule, l.pp, l.vpp, last, m)),
+                     .logits = all_forward ? static_cast<double>(m) : 1};
+      }
+      units[i] = {.cost = nullptr, .dp = nullptr, .in_flight = in_flight, .first_rank = run.first_rank, .ranks = run.ranks};
+    }
+  }
 };
 
 template <class K>
-Evaluator<K>::Evaluator(const Job& job, Scope<K> scope) : caches_(new Caches{.job = job, .scope = scope}) {}
+Evaluator<K>::Evaluator(const Job& job, Scope<K> scope, const SplitTable* splits)
+    : caches_(new Caches(job, scope, splits)) {}
 template <class K>
 Evaluator<K>::~Evaluator() = default;
 
 template <class K>
 StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   Caches& c = *caches_;
-  const LayerKey key = layer_key(c.job, l);
-  const auto recompute = static_cast<std::int64_t>(l.recompute) + (key.interleaved ? 4 : 0), schedule = static_cast<std::int64_t>(l.schedule);
-  const auto& split = c.splits.get({l.pp, l.vpp, schedule}, [&] {
-    return split_layers(*c.job.model, l.schedule, l.pp, l.vpp, c.job.profile->split, c.job.sequence);
-  });
-  const auto& stages = c.stages.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules, l.pp, l.vpp, schedule}, [&] {
-    const auto& layers = c.layers.get({l.tp, l.sp, l.cp, l.ep, l.etp, l.micro_batch, recompute, key.modules},
-                                      [&] { return layer_costs(c.scope, c.job, key); });
-    std::vector<StageCost<K>> v;
-    v.reserve(split.size());
-    for (const StageContent& content : split) v.push_back(stage_cost(c.scope, c.job, layers, content));
-    return v;
-  });
-  const auto& dp =
-      c.data_parallel.get({l.tp, l.cp, l.ep, l.etp, l.pp, l.vpp, schedule, l.dp, l.zero, l.zero_group}, [&] {
-        std::vector<DataParallelCost<K>> v;
-        v.reserve(stages.size());
-        for (const StageCost<K>& s : stages) v.push_back(data_parallel_cost(c.scope, c.job, l, s));
-        return v;
-      });
-  const SecondsT<K> p2p = l.pp == 1 ? SecondsT<K>{}
-                                    : c.messages.get({l.tp, l.sp, l.cp, l.micro_batch, l.dp},
-                                                     [&] { return stage_message(c.scope, c.job, l); });
   const std::int64_t m = micro_batches(c.job, l);
+  c.recut(l);
+  c.find_split(l);
+  c.price_stages(l);
+  c.shard(l);
+  c.hold(l, m);
+  c.message = l.pp == 1 ? SecondsT<K>{} : c.messages.get(message_of(l), [&] { return stage_message(c.scope, c.job, l); });
   c.layout = l;
-  c.message = p2p;
-  c.units.resize(stages.size());
-  // All micro-batches of these schedules are between their loss and its backward at once.
-  const bool all_forward = l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StageContent& content = split[i];
-    // Micro-batches in flight change monotonically with the rank: the most is at one end of the run.
-    const int last = content.first_rank + content.ranks - 1;
-    InFlight in_flight;
-    if (l.pp > 1) {
-      in_flight = {.activations = std::max(micro_batches_in_flight(l.schedule, l.pp, l.vpp, content.first_rank, m),
-                                           micro_batches_in_flight(l.schedule, l.pp, l.vpp, last, m)),
-                   .logits = all_forward ? static_cast<double>(m) : 1};
-    }
-    c.units[i] = {.cost = &stages[i], .dp = &dp[i], .in_flight = in_flight, .first_rank = content.first_rank,
-                  .ranks = content.ranks};
+  for (std::size_t i = 0; i < c.units.size(); ++i) {
+    const auto content = static_cast<std::size_t>(c.split->runs[i].content);
+    c.units[i].cost = c.contents[content];
+    c.units[i].dp = c.sharded[content];
   }
+  const SecondsT<K> p2p = c.message;
   if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p);
 
   const auto costs = lane_costs(c.job, l);
@@ -84,6 +199,7 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
         unit.in_flight.logits = std::max(unit.in_flight.logits, of_rank.logits);
       }
     }
+    c.micro_batches = 0;  // what was held is not what hold() says
   }
   return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, &pipeline);
 }

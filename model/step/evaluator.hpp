@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/step/compose.hpp"
+#include "model/step/split_table.hpp"
 
 namespace napkin {
 
@@ -12,7 +13,8 @@ namespace napkin {
 template <class K>
 class Evaluator {
  public:
-  Evaluator(const Job& job, Scope<K> scope);
+  // `splits`: those made before, which evaluators may share as long as nobody adds to them; it must outlive this.
+  Evaluator(const Job& job, Scope<K> scope, const SplitTable* splits = nullptr);
   ~Evaluator();
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;

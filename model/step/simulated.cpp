@@ -9,18 +9,21 @@ bool is_simulated(const Layout& l, Timing timing) {
   switch (l.schedule) {
     case Schedule::gpipe:
     case Schedule::one_f_one_b: return false;
-    case Schedule::interleaved: return timing == Timing::exact;
-    default: return true;
+    default: return timing == Timing::exact;
   }
 }
 
 std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
   const Scope<Plain> scope;
   const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, l));
+  LayerKey none = layer_key(job, l);
+  none.recompute = Recompute::none;
+  const LayerCosts<Plain> kept = l.recomputed_layers > 0 ? layer_costs(scope, job, none) : LayerCosts<Plain>{};
   std::vector<StageCost<Plain>> costs;
   const int depth = placement_of(l.schedule, l.pp, l.vpp).depth;
-  for (const StageContent& content : stage_contents(*job.model, depth, job.profile->split, job.sequence)) {
-    costs.push_back(stage_cost(scope, job, layers, content));
+  for (const StageContent& content : stage_contents(*job.model, depth, split_rule(job, l), job.sequence)) {
+    costs.push_back(l.recomputed_layers > 0 ? stage_cost(scope, job, layers, kept, recomputed_share(l, content, 1), content)
+                                            : stage_cost(scope, job, layers, content));
   }
   return costs;
 }

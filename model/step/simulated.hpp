@@ -15,7 +15,8 @@ namespace napkin {
 enum class Timing : std::uint8_t { quick, exact };
 
 // Whether a layout's pipeline is simulated. GPipe and 1F1B never: their closed forms are exact (1F1B within 0.4 % over
-// stages that differ). Interleaved 1F1B when exact (its closed form is nine times in ten within 1 %, and over 10 % off where stages differ much). All others always.
+// stages that differ). The others when exact: the closed form of interleaved 1F1B is nine times in ten within 1 %, and over
+// 10 % off where stages differ much; docs/pipeline.md has the others.
 [[nodiscard]] bool is_simulated(const Layout& l, Timing timing);
 
 // What a rank adds to every pass of a micro-batch: exposed gathers and reductions (ZeRO 2–3), offload.

@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
 #include "model/pipeline/stack_flops.hpp"
 #include "model/transformer/parameters.hpp"
@@ -74,10 +73,14 @@ std::vector<StageContent> stage_contents(const Architecture& a, int stages, Spli
 std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp, SplitRule rule,
                                        std::int64_t sequence) {
   const Placement place = placement_of(schedule, pp, vpp);
-  const std::vector<StageContent> of_stage = stage_contents(a, place.depth, rule, sequence);
+  return rank_contents(place, stage_contents(a, place.depth, rule, sequence));
+}
+
+std::vector<StageContent> rank_contents(const Placement& place, std::span<const StageContent> of_stage) {
   std::vector<StageContent> ranks;
+  const int pp = static_cast<int>(place.stage_of.size()) / place.chunks;
   for (int r = 0; r < pp; ++r) {
-    StageContent s{.layers = std::vector<int>(a.kinds.size(), 0),
+    StageContent s{.layers = std::vector<int>(of_stage.front().layers.size(), 0),
                    .share = static_cast<double>(place.depth) / (pp * place.chunks),
                    .first_rank = r};
     for (int c = 0; c < place.chunks; ++c) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
+#include "model/pipeline/schedule.hpp"
 #include "model/transformer/architecture.hpp"
 
 namespace napkin {
@@ -39,6 +41,8 @@ struct CostSplit {
 // matrices alone.
 [[nodiscard]] std::vector<StageContent> split_layers(const Architecture& a, Schedule schedule, int pp, int vpp,
                                                      SplitRule rule = SplitRule::even, std::int64_t sequence = 0);
+// Stages dealt to the ranks of a placement.
+[[nodiscard]] std::vector<StageContent> rank_contents(const Placement& place, std::span<const StageContent> of_stage);
 // The stages themselves, one entry each.
 [[nodiscard]] std::vector<StageContent> stage_contents(const Architecture& a, int stages, SplitRule rule = SplitRule::even,
                                                        std::int64_t sequence = 0);

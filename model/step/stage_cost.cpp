@@ -2,40 +2,29 @@
 
 namespace napkin {
 
-template <class K>
-LayerCosts<K> layer_costs(Scope<K> scope, const Job& job, const LayerKey& key) {
-  const Architecture& a = *job.model;
-  const Profile& p = *job.profile;
-  LayerCosts<K> c;
-  c.layers.reserve(a.kinds.size());
-  for (const LayerKind& kind : a.kinds) {
-    c.layers.push_back(layer_cost(scope, job, key, kind));
-    c.parameters.push_back(layer_rank_parameters(scope, a, kind, key.tp, key.ep, key.etp));
-  }
-  c.embedding = embedding_cost(scope, job, key);
-  c.head = head_cost(scope, job, key);
-  const std::int64_t vocab = padded_vocab(a, p, key.tp);
-  c.embedding_parameters = embedding_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel);
-  c.head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, false);
-  c.hidden_state = let("hidden_state", scope.input("b", key.micro_batch, "layout: micro-batch") *
-                                           scope.input("s", static_cast<double>(job.sequence), "job: sequence length") /
-                                           scope.input("cp", key.cp, "layout") *
-                                           scope.input("h", static_cast<double>(a.hidden), a.name) *
-                                           scope.input("e", Bytes::si(job.precision.base_bytes), "precision"));
-  c.tied_head_parameters = head_rank_parameters(scope, a, vocab, key.tp, p.vocab_parallel, true);
-  return c;
+double recomputed_share(const Layout& l, const StageContent& content, int chunks) {
+  const int layers = content.depth() + content.mtp;
+  return layers == 0 ? 1 : std::min(1.0, static_cast<double>(l.recomputed_layers) * chunks / layers);
 }
 
 template <class K>
 StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs, const StageContent& content) {
+  return stage_cost(scope, job, costs, costs, 1, content);
+}
+
+template <class K>
+StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs, const LayerCosts<K>& kept,
+                        double recomputed, const StageContent& content) {
   StageCost<K> s;
-  const auto add = [&](double n, std::size_t kind) {
-    const LayerCost<K>& l = costs.layers[kind];
+  const auto add_some = [&](double n, std::size_t kind, const LayerCosts<K>& of) {
+    const LayerCost<K>& l = of.layers[kind];
     s.forward = s.forward + n * l.forward;
     s.backward = s.backward + n * l.backward;
     s.recompute += n * l.recompute;
     s.weight_gradient += n * l.weight_gradient;
     s.once += n * l.once;
+    s.weights += n * l.weights;
+    s.host_bound = s.host_bound || l.host_bound;
     s.tensors.activations += n * l.saved;
     s.tensors.layer = max(s.tensors.layer, l.saved);
     s.tensors.output_gradients += n * l.output_gradients;
@@ -43,12 +32,14 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
     s.parameters.adapters += n * l.adapters;
-    // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
-    if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
-      s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
-                             scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    s.layers.dense += n * costs.parameters[kind].dense;
+    s.layers.expert += n * costs.parameters[kind].expert;
     s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
     s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
+  };
+  const auto add = [&](double n, std::size_t kind) {
+    if (recomputed < 1) add_some((1 - recomputed) * n, kind, kept);
+    if (recomputed > 0) add_some(recomputed * n, kind, costs);
   };
   for (std::size_t kind = 0; kind < content.layers.size(); ++kind)
     if (content.layers[kind] > 0) add(content.layers[kind], kind);
@@ -59,6 +50,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_backward += costs.embedding.backward.total();
     s.tensors.activations += costs.embedding.saved;
     s.parameters.dense += costs.embedding_parameters;
+    s.weights += 1;
     if (!content.head || !job.model->tied_embeddings) s.parameters.lookup = costs.embedding_parameters;
   }
   if (content.head) {
@@ -68,6 +60,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.tensors.head = let("M_logits", costs.head.saved);
     s.tensors.head_kept = costs.head.saved - costs.head.at_once;
     s.tensors.outputs = costs.head.returned;
+    s.weights += costs.head.weights;
     s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
   }
   // Each MTP module is a layer, a projection of two hidden states to one, and a pass through the shared head
@@ -91,6 +84,14 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     for (SecondsT<K>* t : {&s.recompute, &s.weight_gradient, &s.ends_forward, &s.ends_backward}) *t = content.share * *t;
     s.tensors.activations = content.share * s.tensors.activations;
   }
+  // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8); beside the one in
+  // high precision, or instead of it.
+  if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0) {
+    const auto linears = s.layers.dense + s.layers.expert;
+    s.tensors.quantised = 2 * linears * scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    if (primary_weights(job))
+      s.tensors.quantised = s.tensors.quantised - linears * scope.read("B_param", job.profile->bytes.parameter) * (1 * byte);
+  }
   s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
   s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);
   s.parameters.dense = let("P_dense", s.parameters.dense);
@@ -100,8 +101,9 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
 }
 
 #define NAPKIN_INSTANTIATE(K)                                                        \
-  template LayerCosts<K> layer_costs(Scope<K>, const Job&, const LayerKey&);         \
-  template StageCost<K> stage_cost(Scope<K>, const Job&, const LayerCosts<K>&, const StageContent&);
+  template StageCost<K> stage_cost(Scope<K>, const Job&, const LayerCosts<K>&, const StageContent&); \
+  template StageCost<K> stage_cost(Scope<K>, const Job&, const LayerCosts<K>&, const LayerCosts<K>&, double, \
+                                   const StageContent&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)
 #undef NAPKIN_INSTANTIATE

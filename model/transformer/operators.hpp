@@ -26,6 +26,7 @@ struct Shard {
   std::int64_t sequence = 0;
   double element = 2;      // bytes of an activation element
   bool fused_attention = true;  // false: scores are materialised (and saved)
+  std::optional<ContextExchange> exchange;  // nothing: the framework's
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 

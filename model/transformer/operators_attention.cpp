@@ -27,7 +27,7 @@ void ring(OperatorBuilder<K>& b, BytesT<K> kv_block, ScalarT<K> out) {
 template <class K>
 void enter_context(OperatorBuilder<K>& b, ScalarT<K> kv_heads, BytesT<K> q_bytes, BytesT<K> kv_block, ScalarT<K> out) {
   if (b.shard.cp == 1) return;
-  switch (b.profile.context_exchange) {
+  switch (b.exchange()) {
     case ContextExchange::ring: return ring(b, kv_block, out);
     case ContextExchange::all_gather:
       b.collective("cp_gather_kv", Axis::cp, Operation::all_gather, Operation::reduce_scatter, b.cps * kv_block)
@@ -40,7 +40,7 @@ void enter_context(OperatorBuilder<K>& b, ScalarT<K> kv_heads, BytesT<K> q_bytes
 }
 template <class K>
 void leave_context(OperatorBuilder<K>& b, BytesT<K> out) {
-  if (b.shard.cp > 1 && b.profile.context_exchange == ContextExchange::all_to_all)
+  if (b.shard.cp > 1 && b.exchange() == ContextExchange::all_to_all)
     b.collective("cp_leave", Axis::cp, Operation::all_to_all, Operation::all_to_all, out);
 }
 
@@ -58,7 +58,7 @@ void core(OperatorBuilder<K>& b, const Architecture& a, const Attention& at, Sca
     // Chunked attention: every chunk is a causal sequence of its own.
     const auto chunk = b.scope.input("chunk", static_cast<double>(at.chunk), a.name);
     o.attention = {b.tokens / chunk, chunk, chunk, heads, kv_heads, key_width, value_width, true, at.window};
-  } else if (b.shard.cp > 1 && (b.profile.context_exchange != ContextExchange::ring ||
+  } else if (b.shard.cp > 1 && (b.exchange() != ContextExchange::ring ||
                                 (at.window > 0 && static_cast<double>(at.window) < length))) {
     // All keys are here: a share of the pairs of the whole sequence. So it is with a window shorter than a block: the
     // window's pairs are shared by the ranks, no hop adds any.

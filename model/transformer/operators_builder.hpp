@@ -129,6 +129,8 @@ class OperatorBuilder {
     }
   }
 
+  [[nodiscard]] ContextExchange exchange() const { return shard.exchange.value_or(profile.context_exchange); }
+
   Scope<K> scope;
   const Shard& shard;
   const Profile& profile;

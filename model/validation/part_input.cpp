@@ -9,8 +9,9 @@
 #include "model/collective/measures.hpp"
 #include "model/collective/record_input.hpp"
 #include "model/frameworks/profile_input.hpp"
-#include "model/step/layer_cost.hpp"
+#include "model/serving/forward.hpp"
 #include "model/step/precision.hpp"
+#include "model/transformer/model_input.hpp"
 #include "model/validation/kernel_input.hpp"
 
 namespace napkin::validation {
@@ -84,7 +85,7 @@ void replay_moe_layer(const Field& record, Replay& r) {
     const bool collective = f->string() == "a2a";
     profile.expert_exchange = collective ? ExpertExchange::all_to_all : ExpertExchange::two_level;
     // Only HybridEP leaves the experts' loads on the device.
-    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 0).expert_sync;
+    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 2025).expert_sync;
   }
   const Field m = record["model"];
   const auto count = [&](const Field& of, std::string_view key) { return static_cast<int>(of[key].integer(1, 1'000'000'000)); };
@@ -124,11 +125,36 @@ void replay_moe_layer(const Field& record, Replay& r) {
   r.parts.push_back({"backward", positive(record["backward_ms"]) * 1e-3, cost.backward.total().si()});
 }
 
+// A prefill, or a decode step against caches of `context` tokens, of a server on `tp` ranks. Plain PyTorch unless the record
+// says otherwise; the decode steps are replayed as a CUDA graph.
+void replay_serving(const Field& record, Replay& r) {
+  const Hardware h = machine(record, "", r);
+  std::string framework = "pytorch-eager";
+  if (const auto f = record.find("framework")) framework = f->string();
+  const Profile profile = read_profile(framework, 0);
+  const Architecture a = read_record_model(record["model"]);
+  const auto precision = precision_named(record["precision"].string());
+  if (!precision) record["precision"].fail(record["precision"].raw() + " is not a precision that is known");
+  Job job;
+  job.model = &a;
+  job.hardware = &h;
+  job.profile = &profile;
+  job.precision = *precision;
+  const auto count = [&](std::string_view key) { return record[key].integer(1, 1'000'000'000); };
+  const bool decode = r.run.kind == "decode";
+  ServedBatch batch{.sequences = static_cast<int>(count("batch")), .graph = decode};
+  if (decode) batch.cached = count("context");
+  else batch.tokens = count("seq_len");
+  const auto pass = served_pass(Scope<Plain>(), job, static_cast<int>(count("tp")), batch);
+  r.run.framework = profile.name;
+  r.parts.push_back({"", positive(record["time_s"]), pass.time.si()});
+}
+
 void replay_measured(const Field& record, const std::string& device, double call, Replay& r) {
   if (is_kernel(r.run.kind)) return replay_kernel(record, machine(record, device, r).accelerator, call, r);
   if (const auto operation = fit::collective_operation(r.run.kind)) return replay_collective(record, device, call, *operation, r);
   if (r.run.kind == "moe_layer_fwd_bwd") return replay_moe_layer(record, r);
-  if (r.run.kind == "decode" || r.run.kind == "prefill") record["kind"].fail("serving is not predicted");
+  if (r.run.kind == "decode" || r.run.kind == "prefill") return replay_serving(record, r);
   record[record.has("kind") ? "kind" : "collective"].fail("no formula predicts a \"" + r.run.kind + "\" by itself");
 }
 

@@ -87,11 +87,25 @@ std::string without_place(std::string reason, const std::string& place) {
   return reason;
 }
 
-void replay_run(const Field& record, Replay& r) {
-  r.measured = read_measurement(record);
-  const Run run = resolve(read_run_record(record));
+void replay_run(RunRequest request, const std::shared_ptr<Library>& library, Replay& r) {
+  request.library = library;
+  const Run run = resolve(request);
   compare(r, run, predict(Scope<Plain>(), run.job, run.layout, run.convention));
 }
+
+// Calls `work`; what it throws is the reason why the row is refused.
+template <class Work>
+void refuse_on_error(Replay& r, Work work) {
+  try {
+    work();
+  } catch (const std::exception& e) {
+    r.refused = without_place(one_line(e.what()), r.run.place);
+    if (r.refused.empty()) r.refused = "cannot be predicted";
+  }
+  if (r.run.id.empty()) r.run.id = r.run.place;
+}
+
+std::string place_of(const SourceText& s) { return s.file + ":" + std::to_string(s.line); }
 
 // Of a file that names its device and no empty call: the shortest time in it, which can be nothing but the call.
 double shortest_call(const std::vector<SourceText>& lines) {
@@ -140,22 +154,35 @@ std::vector<SourceText> read_sources(const std::string& path) {
   return out;
 }
 
-Replay replay(const SourceText& source) {
+Replay replay(const SourceText& source, const std::shared_ptr<Library>& library) {
   Replay r;
-  r.run.place = source.file + ":" + std::to_string(source.line);
-  const std::string place = r.run.place;
-  try {
+  const std::string place = place_of(source);
+  r.run.place = place;
+  refuse_on_error(r, [&] {
     const Field record = Document::parse_line(source.text, source.file, source.line).root();
     if (!record.is(Field::Type::object)) record.fail("is not a record; write one JSON object");
     r.run = describe_record(record);
     r.run.place = place;
-    if (is_part(record)) replay_part(record, source.device, source.call, r);
-    else replay_run(record, r);
-  } catch (const std::exception& e) {
-    r.refused = without_place(one_line(e.what()), place);
-    if (r.refused.empty()) r.refused = "cannot be predicted";
-  }
-  if (r.run.id.empty()) r.run.id = place;
+    if (is_part(record)) return replay_part(record, source.device, source.call, r);
+    r.measured = read_measurement(record);
+    replay_run(read_run_record(record), library, r);
+  });
+  return r;
+}
+
+RunCase read_case(const SourceText& source) {
+  const Field record = Document::parse_line(source.text, source.file, source.line).root();
+  if (!record.is(Field::Type::object) || is_part(record)) record.fail("is not a run record");
+  RunCase c{.run = describe_record(record), .measured = read_measurement(record), .request = read_run_record(record)};
+  c.run.place = place_of(source);
+  return c;
+}
+
+Replay replay(const RunCase& run, const std::shared_ptr<Library>& library) {
+  Replay r;
+  r.run = run.run;
+  r.measured = run.measured;
+  refuse_on_error(r, [&] { replay_run(run.request, library, r); });
   return r;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/input/document_input.hpp"
+#include "model/run/run_input.hpp"
 #include "model/validation/replay.hpp"
 
 namespace napkin::validation {
@@ -22,7 +23,18 @@ struct SourceText {
 [[nodiscard]] std::vector<SourceText> read_sources(const std::string& path);
 [[nodiscard]] std::vector<SourceText> split_lines(const std::string& text, const std::string& name);
 
-// Reads one record, predicts it and compares.
-[[nodiscard]] Replay replay(const SourceText& source);
+// Reads one record, predicts it and compares. `library` holds what several records refer to; none = read anew.
+[[nodiscard]] Replay replay(const SourceText& source, const std::shared_ptr<Library>& library = nullptr);
+
+// A run read once, to be predicted under several sets of constants.
+struct RunCase {
+  Description run;
+  Measurement measured;
+  RunRequest request;
+};
+// InputError for what is no run record.
+[[nodiscard]] RunCase read_case(const SourceText& source);
+// As replay(); what cannot be predicted is refused with its reason.
+[[nodiscard]] Replay replay(const RunCase& run, const std::shared_ptr<Library>& library);
 
 }  // namespace napkin::validation

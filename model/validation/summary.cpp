@@ -234,6 +234,8 @@ Summary summarise(const std::vector<Replay>& rows) {
     if (r.run.suspect) continue;
     if (const auto& e = at(r.error, Metric::step_time)) times[r.run.kind].push_back(*e);
     for (const PartTime& part : r.parts) times[r.run.kind].push_back(part.error());
+    if (r.run.kind == "decode" || r.run.kind == "prefill")
+      for (const PartTime& part : r.parts) times["serving"].push_back(part.error());
   }
   for (const auto& [kind, errors] : times) s.by_kind[kind] = summarise(errors);
   s.fit = summarise_fit(kept);

@@ -1,6 +1,8 @@
 // Layouts per second of the search, full time and memory: one core, the default space.
 #include <benchmark/benchmark.h>
 
+#include <vector>
+
 #include "model/search/search.hpp"
 #include "tests/step_fixture.hpp"
 
@@ -9,11 +11,14 @@ namespace {
 using namespace napkin;
 using napkin::test::TestJob;
 
-void search_space(benchmark::State& state, const char* model, const char* hw, std::int64_t gpus, std::int64_t batch) {
-  const TestJob t(model, hw, "reference", gpus, 4096, batch);
+void search_space(benchmark::State& state, const char* model, const char* hw, const char* framework, std::int64_t gpus,
+                  std::int64_t sequence, std::int64_t batch, const std::vector<LayoutAxis>& opened) {
+  const TestJob t(model, hw, framework, gpus, sequence, batch);
+  Space space;
+  for (const LayoutAxis axis : opened) space.opened[static_cast<std::size_t>(axis)] = true;
   std::int64_t searched = 0;
   for (auto _ : state) {
-    const Outcome o = search({.job = t.job, .space = {}});
+    const Outcome o = search({.job = t.job, .space = space});
     searched += o.searched;
     benchmark::DoNotOptimize(o.best.front().cost.time);
   }
@@ -38,7 +43,14 @@ void one_explanation(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK_CAPTURE(search_space, dense_100B_1024_h100, "100B", "h100", 1024, 1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_2048_h100, "deepseek-v3", "h100", 2048, 4096)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_space, dense_100B_1024_h100, "100B", "h100", "reference", 1024, 4096, 1024, {})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_2048_h100, "deepseek-v3", "h100", "reference", 2048, 4096, 4096, {})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_1024_h100_megatron, "deepseek-v3", "h100", "megatron-lm", 1024, 4096, 1024, {})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_space, dense_gpt3_1024_a100_options, "gpt3-175b", "a100", "megatron-lm", 1024, 2048, 1024,
+                  {LayoutAxis::overlap, LayoutAxis::offload, LayoutAxis::optimizer_offload, LayoutAxis::split,
+                   LayoutAxis::schedule, LayoutAxis::order})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(one_prediction)->Unit(benchmark::kMicrosecond);
 BENCHMARK(one_explanation)->Unit(benchmark::kMicrosecond);

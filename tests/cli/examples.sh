@@ -15,7 +15,7 @@ complain() {
   echo "$@" >&2
   failed=1
 }
-commands=$(napkin --help | awk '/^Commands:/ {on = 1; next} /^$/ {on = 0} on && /^  [a-z]/ {sub(/,$/, "", $1); print $1}')
+commands=$(napkin --help | awk '/^[^ ].*:$/ {on = $0 !~ /^Options/; next} /^$/ {next} on && /^  [a-z]/ {sub(/,$/, "", $1); print $1}')
 for command in $commands; do
   count=0
   while IFS= read -r line; do

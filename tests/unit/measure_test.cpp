@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "calibrate/measure/case.hpp"
 #include "calibrate/measure/cuda/timer.hpp"
@@ -191,6 +192,16 @@ TEST_CASE("ranks share what they know") {  // also run under mpirun, with this c
   int shared = 7 + world.rank();
   world.share(&shared, sizeof shared);
   CHECK(shared == 7);
+  // Each number goes to one rank.
+  constexpr std::size_t numbers = 100;
+  std::string mine;
+  for (std::size_t n = world.next(); n < numbers; n = world.next()) mine += std::to_string(n) + ' ';
+  std::vector<int> dealt(numbers);
+  for (const std::string& text : world.texts(mine)) {
+    std::istringstream words(text);
+    for (std::size_t n = 0; words >> n;) ++dealt.at(n);
+  }
+  CHECK(dealt == std::vector<int>(numbers, 1));
 }
 
 TEST_CASE("an unknown group is refused with those that are known") {

@@ -1,9 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "model/serving/decode.hpp"
+#include "model/serving/forward.hpp"
 #include "model/serving/kv_cache.hpp"
+#include "model/serving/queueing.hpp"
 #include "model/serving/traffic.hpp"
 #include "model/transformer/model_input.hpp"
+#include "tests/step_fixture.hpp"
 
 using namespace napkin;
 
@@ -44,6 +49,50 @@ TEST_SUITE("serving") {
     CHECK(step(b).weights.si() == doctest::Approx(step(b).math.si()));
     CHECK(step(2 * b).time.si() == doctest::Approx(2 * step(1).time.si()));
     CHECK(step(b).tokens_per_s.si() == doctest::Approx(8 * step(b).per_accelerator.si()));
+  }
+
+  TEST_CASE("waiting: one server, many, and the tail") {
+    const Scope<Plain> s;
+    CHECK(erlang_c(1, 0.6) == doctest::Approx(0.6));
+    CHECK(erlang_c(2, 1.0) == doctest::Approx(1.0 / 3));       // a²/2/(1−ρ) over 1 + a + that
+    CHECK(erlang_c(10, 7.0) == doctest::Approx(0.2217).epsilon(1e-3));  // tables of formula C
+    const auto wait = [&](double rate, double servers, double v, double q) {
+      return queue_wait(s, PerSecond::si(rate), 0.1 * second, Scalar(servers), Scalar(v), Scalar(q));
+    };
+    CHECK(wait(6, 1, 1, 0.99).mean.si() == doctest::Approx(0.6 / (1 - 0.6) * 0.1));    // M/M/1
+    CHECK(wait(6, 1, 0, 0.99).mean.si() == doctest::Approx(0.6 / (1 - 0.6) * 0.1 / 2));  // M/D/1: half of it
+    CHECK(wait(6, 1, 1, 0.99).tail.si() == doctest::Approx(std::log(0.6 / 0.01) * 0.1 / 0.4));  // exact for M/M/1
+    CHECK(wait(6, 10, 0, 0.99).tail.si() == 0);  // hardly anyone waits
+    CHECK(wait(6, 1, 0, 0.999).tail.si() > wait(6, 1, 0, 0.99).tail.si());
+    CHECK(wait(9, 1, 0, 0.99).tail.si() > wait(6, 1, 0, 0.99).tail.si());
+    CHECK(poisson_quantile(1, 0.99) == 4);
+    CHECK(poisson_quantile(10, 0.99) == 18);
+    CHECK(poisson_quantile(10000, 0.5) == doctest::Approx(10000).epsilon(1e-4));
+    CHECK(poisson_quantile(10000, 0.99) == doctest::Approx(10000 + 2.326 * 100).epsilon(1e-3));
+  }
+
+  TEST_CASE("a pass of a server from operators: laws, and the derivation gives the same bits") {
+    test::TestJob t("llama3-8b", "h200", "pytorch-eager", 2, 4096, 8);
+    const auto time = [&](int tp, const ServedBatch& b) { return served_pass(Scope<Plain>(), t.job, tp, b).time.si(); };
+    const ServedBatch decode{.sequences = 8, .cached = 2048, .graph = true};
+    CHECK(time(1, {.sequences = 8, .cached = 8192, .graph = true}) > time(1, decode));
+    CHECK(time(1, {.sequences = 64, .cached = 2048, .graph = true}) > time(1, decode));
+    CHECK(time(1, {.sequences = 8, .cached = 2048}) >= time(1, decode));  // launches are waited for
+    CHECK(time(2, decode) < time(1, decode));
+    CHECK(time(2, decode) > time(1, decode) / 2);
+    // No faster than the weights' bytes; the cache costs no less than its bytes.
+    const double weights = 2 * (8030261248.0 - 525336576.0) / 4.8e12;
+    CHECK(time(1, {.graph = true}) > weights);
+    const double cache = 8 * (8192.0 - 2048) * 131072 / 4.8e12;
+    CHECK(time(1, {.sequences = 8, .cached = 8192, .graph = true}) - time(1, decode) > 0.9 * cache);
+    const double one = time(1, {.tokens = 2048}), two = time(1, {.sequences = 2, .tokens = 2048});
+    CHECK(two > 1.8 * one);
+    CHECK(two < 2 * one);
+    CHECK(time(1, {.tokens = 4096}) > 2 * one);  // attention grows with the square
+    for (const int tp : {1, 2}) {
+      Derivation d;
+      CHECK(served_pass(Scope<Traced>(d), t.job, tp, decode).time.si() == time(tp, decode));
+    }
   }
 
   TEST_CASE("speculation and queues at their ends") {

@@ -128,28 +128,44 @@ TEST_SUITE("sharding") {
   }
 
   TEST_CASE("fat tree of 64-port switches for 1,024 endpoints") {
-    const FatTree t = fat_tree(64, 1024, 256);
-    CHECK(t.largest == 2048);
-    CHECK(t.leaves == 32);
-    CHECK(t.spines == 16);
-    CHECK(t.cables == 1024);
-    CHECK(t.units == 4);
+    const auto t = fat_tree<Plain>(64, 1024, 256);
+    CHECK(t.largest.si() == 2048);
+    CHECK(t.leaves.si() == 32);
+    CHECK(t.spines.si() == 16);
+    CHECK(t.cables.si() == 1024);
+    CHECK(t.units.si() == 4);
     CHECK(t.tiers == 2);
-    const auto three = fat_tree(64, 4096, 0);  // DGX SuperPOD: 128 leaves, 128 spines, 64 cores
+    const auto three = fat_tree<Plain>(64, 4096, 0);  // DGX SuperPOD: 128 leaves, 128 spines, 64 cores
     CHECK(three.tiers == 3);
-    CHECK(three.leaves == 128);
-    CHECK(three.spines == 128);
-    CHECK(three.cores == 64);
-    CHECK_THROWS_AS((void)fat_tree(4, 17, 0), InputError);
+    CHECK(three.leaves.si() == 128);
+    CHECK(three.spines.si() == 128);
+    CHECK(three.cores.si() == 64);
+    CHECK_THROWS_AS((void)fat_tree<Plain>(4, 17, 0), InputError);
     CHECK(shard_bytes(parse_sharded("A[I_X,J]"), {.sizes = {{"I", 8}, {"J", 1}}, .axes = {{'X', 3}}}, 1) == 3 * byte);
     CHECK_THROWS_AS((void)parse_sharded("A[I,I]"), InputError);
-    CHECK(through_switches(64, 64, 50 * GB / second, 4096) == 50 * GB / second);
-    CHECK_THROWS_AS((void)fat_tree(63, 10, 0), InputError);
-    CHECK_THROWS_AS((void)fat_tree(64, 0, 0), InputError);
+    CHECK(through_switches<Plain>(64, 64, 50 * GB / second, 4096) == 50 * GB / second);
+    CHECK_THROWS_AS((void)fat_tree<Plain>(63, 10, 0), InputError);
+    CHECK_THROWS_AS((void)fat_tree<Plain>(64, 0, 0), InputError);
+  }
+
+  TEST_CASE("the widest tree: whole ports, and what oversubscription leaves") {
+    const auto full = widest_tree<Plain>(64, 2, 1, 50 * GB / second);
+    CHECK(full.endpoints.si() == fat_tree<Plain>(64, 1, 0).largest.si());
+    CHECK(full.per_endpoint == 50 * GB / second);
+    const auto three = widest_tree<Plain>(64, 3, 1, 50 * GB / second);
+    CHECK(three.endpoints.si() == 64.0 * 64 * 64 / 4);
+    const auto thin = widest_tree<Plain>(64, 2, 3, 50 * GB / second);  // 48 down, 16 up
+    CHECK(thin.down.si() == 48);
+    CHECK(thin.endpoints.si() == 3072);
+    CHECK(thin.per_endpoint.si() == doctest::Approx(50e9 / 3));
+    CHECK(thin.bisection.si() == doctest::Approx(1536 * 50e9 / 3));
+    CHECK(widest_tree<Plain>(64, 2, 2, 50 * GB / second).oversubscription.si() == doctest::Approx(42.0 / 22));
+    CHECK_THROWS_AS((void)widest_tree<Plain>(64, 4, 1, 50 * GB / second), InputError);
+    CHECK_THROWS_AS((void)widest_tree<Plain>(64, 2, 0.5, 50 * GB / second), InputError);
   }
 
   TEST_CASE("a node carries the lesser of its switches and its links") {
-    const NodeFabric f = node_fabric(4, 64, 25 * GB / second, 8, 450 * GB / second);
+    const auto f = node_fabric<Plain>(4, 64, 25 * GB / second, 8, 450 * GB / second);
     CHECK(f.switch_side == 6.4 * TB / second);
     CHECK(f.usable == 3.6 * TB / second);
     CHECK(f.bisection == 3.6 * TB / second);

@@ -210,7 +210,8 @@ TEST_SUITE("step") {
     CHECK(zb.stages.front().logits.si() > 0);
     CHECK(zb.stages.back().logits.si() == 0);
     // All logits of GPipe wait for their backward; one of 1F1B.
-    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}));
+    Prices<Plain> prices(Scope<Plain>(), t.job);
+    const auto head = head_cost(Scope<Plain>(), t.job, layer_key(t.job, {.pp = 4, .dp = 2, .zero = 1}), prices);
     const double waiting = double((head.saved - head.at_once) / head.saved);
     const auto gpipe = predict(Scope<Plain>(), t.job, {.pp = 4, .schedule = Schedule::gpipe, .dp = 2, .zero = 1}, FlopConvention::full_attention);
     const auto one = predict(Scope<Plain>(), t.job, {.pp = 4, .dp = 2, .zero = 1}, FlopConvention::full_attention);
@@ -222,7 +223,7 @@ TEST_SUITE("step") {
       const Architecture a = read_model(model);
       for (const LayerKind& kind : a.kinds) {
         const auto pairs = [&](int cp) {
-          const Shard sh{.tp = 1, .sp = false, .cp = cp, .ep = 1, .etp = 1, .micro_batch = 1, .sequence = 65536};
+          const Shard sh{.tp = 1, .sp = false, .cp = cp, .ep = 1, .etp = 1, .micro_batch = 1, .sequence = 65536, .exchange = {}};
           for (const auto& o : layer_operators(Scope<Plain>(), a, kind, sh, read_profile("reference")))
             if (o.kind == Operator<Plain>::Kind::attention) return attention_flops(o.attention).si() * cp;
           return 0.0;

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "cli/html_page.hpp"
 #include "cli/table.hpp"
 
 using namespace napkin::cli;
@@ -71,5 +72,22 @@ TEST_SUITE("table") {
                                  OutputFormat::table),
                     std::logic_error);
     CHECK_THROWS_AS((void)render(sample(), OutputFormat::json), std::logic_error);
+  }
+
+  TEST_CASE("HTML is one page, escaped, with nothing to load") {
+    const std::string page = html_page("before <b>\n" + render(sample(), OutputFormat::html) + "\n1 < 2 & 3\x02\n");
+    CHECK(page.starts_with("<!doctype html>\n<html lang=\"en\">"));
+    CHECK(page.ends_with("</body>\n</html>\n"));
+    CHECK(page.find("<title>before &lt;b&gt;</title>") != page.npos);
+    CHECK(page.find("<pre>before &lt;b&gt;</pre>\n<table>\n<caption>GPUs</caption>\n"
+                    "<thead><tr><th>name</th><th class=\"n\">memory</th></tr>\n</thead>\n"
+                    "<tbody>\n<tr><td>H100 | &quot;SXM&quot;</td><td class=\"n\">80 GB</td></tr>\n") != page.npos);
+    CHECK(page.find("<tr><td>short</td><td class=\"n\"></td></tr>\n</tbody>\n</table>\n<ul>\n<li>dense peaks</li>\n</ul>\n"
+                    "<pre>1 &lt; 2 &amp; 3</pre>") != page.npos);
+    for (const char* loads : {"src=", "href=", "@import", "url(", "<script"}) CHECK(page.find(loads) == page.npos);
+    CHECK(html_page("").find("<title>napkin</title>") != std::string::npos);
+    CHECK(html_page(render(sample(), OutputFormat::html)).find("<title>GPUs</title>") != std::string::npos);
+    const Table hostile{.title = "<script>alert(1)</script>", .columns = {{"<i>"}}, .rows = {{"\x03</table><script>"}}, .notes = {"<script>"}};
+    CHECK(html_page(render(hostile, OutputFormat::html)).find("<script") == std::string::npos);
   }
 }

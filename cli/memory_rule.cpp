@@ -1,7 +1,7 @@
-// napkin budget: training memory by rule of thumb.
+// napkin memory: training memory by rule of thumb; of one layout, memory_layout.cpp answers.
 #include <fmt/format.h>
 
-#include "cli/calculator.hpp"
+#include "cli/memory.hpp"
 #include "model/memory/budget.hpp"
 #include "model/transformer/parameters.hpp"
 
@@ -38,7 +38,7 @@ void compute(const Given& g, Answer& a) {
   const auto recipe = recipe_of(g);
   const int zero = static_cast<int>(g.whole("--zero", 0));
   if (zero > 3) throw InputError("--zero: stages are 0, 1, 2 and 3");
-  const auto tp = g.number("--tp", "tp"), pp = g.number("--pp", "pp"), dp = g.number("--dp", "dp");
+  const auto tp = g.number("--tp", "tp"), pp = g.number("--pp", "pp"), dp = replicas(g, tp, pp);
   const bool machine = g.typed("--hw") || g.typed("--memory");
   const auto memory = g.memory();
   const auto usable = let("usable", memory * (1 - g.number("--reserve", "reserve")));
@@ -105,6 +105,10 @@ void compute(const Given& g, Answer& a) {
     if (g.typed("--global-tokens")) a.add("activations_bytes_all", "activations over all ranks", let("M_act_all", activations * dp), Show::gib);
   } else if (g.typed("--activations")) {
     activations = g.bytes("--activations", "M_act");
+  } else if (g.typed("--vocab")) {  // the head alone
+    const auto tokens = g.typed("--tokens") ? g.number("--tokens", "tokens") : let("tokens", g.number("--seq", "s") * g.number("--micro-batch", "b"));
+    activations = let("M_logits", tokens * g.number("--vocab", "V") * g.bytes("--logit-bytes", "b_logit") / tp);
+    a.add("logits_bytes", "logits, one copy", activations, Show::gib);
   }
   // 3. Together.
   const auto total = let("M", held + activations + other);
@@ -133,45 +137,55 @@ void compute(const Given& g, Answer& a) {
     a.follow_up = "what is the cheapest change that makes it fit: ZeRO, recomputing, or a pipeline stage more?";
   }
   a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
-  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): napkin memory counts them");
+  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
 }
 
 }  // namespace
 
-void add_budget(CLI::App& app, Session& session) {
+void add_memory(CLI::App& app, Session& session) {
   add_calculator(app, session,
-                 {.name = "budget",
-                  .description = "Training memory by rule of thumb: recipes, ZeRO, activations, logits; largest model, fewest GPUs, largest micro-batch",
-                  .parameters = shape_options + OptionList{
-                      {"--ungated", Reads::flag, "The feed-forward has no gate"},
-                      {"--tied", Reads::flag, "Embedding and head are one tensor"},
-                      {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads, adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
-                      {"--zero", Reads::count, "ZeRO stage 0-3; 0,1,2,3 compares", "0", true},
+                 {.name = "memory",
+                  .description = "Training memory: recipes, ZeRO, activations, logits; largest model, fewest GPUs, largest micro-batch; "
+                                 "or one layout by term and stage",
+                  .parameters = OptionList{
+                      {"--model", Reads::model, "Preset, size (70B), config.json (or a run record), or its shape (--help-all)"},
+                      {"--params", Reads::count, "Parameters: 70B"},
+                      {"--hw", Reads::hardware, "Machine", "h100"},
+                      {"--memory", Reads::bytes, "Memory of one accelerator, when no machine says"},
+                      {"--gpus", Reads::count, "Accelerators; or --dp"},
                       {"--dp", Reads::count, "Ranks that states are sharded over", "1"},
                       {"--tp", Reads::count, "Tensor parallelism", "1"},
                       {"--sp", Reads::flag, "Sequence parallelism beside it"},
                       {"--pp", Reads::count, "Pipeline stages", "1"},
-                      {"--chunks", Reads::count, "Chunks of a stage (interleaved)", "1"},
-                      {"--micro-batches", Reads::count, "Micro-batches of a step (default: fills the pipeline)"},
+                      {"--zero", Reads::count, "ZeRO stage 0-3; 0,1,2,3 compares", "0", true},
                       {"--seq", Reads::tokens, "Sequence length", "4k"},
                       {"--micro-batch", Reads::count, "Sequences of a micro-batch", "1"},
-                      {"--tokens", Reads::tokens, "... or its tokens on a rank"},
-                      {"--global-tokens", Reads::tokens, "... or tokens over all --dp ranks"},
-                      {"--recompute", Reads::word, "none, selective (= flash), full", "none"},
+                      {"--recompute", Reads::word, "none, selective (= flash), full", "none"}} +
+                      OptionList{
+                      {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads (18), adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
+                      {"--activations", Reads::bytes, "Activations of a rank, when known"},
+                      {"--other", Reads::bytes, "Gathered layers, buffers"}} +
+                      layout_options() +
+                      seldom(OptionList(model_options.begin() + 2, model_options.end()) + OptionList{
+                      {"--reserve", Reads::share, "Share of the memory that is kept free", "0"},
+                      {"--tokens", Reads::tokens, "Tokens of a micro-batch on a rank"},
+                      {"--count-logits", Reads::flag, "Count logits in the largest micro-batch"},
+                      {"--ungated", Reads::flag, "The feed-forward has no gate"},
+                      {"--tied", Reads::flag, "Embedding and head are one tensor"},
+                      {"--chunks", Reads::count, "Chunks of a stage (interleaved)", "1"},
+                      {"--micro-batches", Reads::count, "Micro-batches of a step (default: fills the pipeline)"},
+                      {"--global-tokens", Reads::tokens, "Tokens over all --dp ranks"},
                       {"--saved-width", Reads::number, "Elements kept a token and layer, instead of the formula"},
                       {"--element", Reads::bytes, "... their bytes", "2"},
-                      {"--logit-bytes", Reads::bytes, "Bytes of a logit", "4"},
-                      {"--count-logits", Reads::flag, "Count logits in the largest micro-batch"},
-                      {"--activations", Reads::bytes, "Activations of a rank, when known"},
-                      {"--other", Reads::bytes, "Gathered layers, buffers"},
-                      {"--hw", Reads::hardware, "Machine", "h100"},
-                      {"--memory", Reads::bytes, "Memory of one accelerator"},
-                      {"--reserve", Reads::share, "Share of it that is kept free", "0"}},
+                      {"--logit-bytes", Reads::bytes, "Bytes of a logit", "4"}}),
                   .compute = compute,
-                  .examples = "  napkin budget --params 7.5B --zero 0,1,2,3 --dp 64 --memory 32GB\n"
-                              "  napkin budget gpt3-175b --tp 8 --pp 8 --sp --recompute selective --seq 2k\n"
-                              "  napkin budget --params 7B --recipe bf16,bf16-fp32-grads,adam8bit",
-                  .positional = "--model"});
+                  .examples = "  napkin memory --params 7.5B --zero 0,1,2,3 --dp 64 --memory 32GB\n"
+                              "  napkin memory gpt3-175b --tp 8 --pp 8 --sp --recompute selective --seq 2k\n"
+                              "  napkin memory --params 7B --recipe bf16,bf16-fp32-grads,adam8bit\n"
+                              "  napkin memory llama3-8b --hw h100 --gpus 8 --zero 3 --seq 8k --batch 8",
+                  .aliases = {"budget"},
+                  .positional = "--model",
+                  .other_engine = memory_of_layout});
 }
 
 }  // namespace napkin::cli
