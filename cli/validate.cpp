@@ -101,6 +101,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
     case OutputFormat::html:
+    case OutputFormat::latex:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));

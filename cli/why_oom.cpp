@@ -18,7 +18,7 @@
 namespace napkin::cli {
 namespace {
 
-const std::string arguments_flag = "--megatron-args";
+const std::string arguments_flag = "--megatron-args", arguments_target = "megatron-args";
 
 struct Options {
   std::string record, message, arguments;
@@ -37,7 +37,7 @@ std::string text_of(const std::string& path) {
 
 RunRequest request_of(const Options& o) {
   LaunchFlags launch;
-  if (!o.arguments.empty()) launch.from = {"megatron-args", o.arguments};
+  if (!o.arguments.empty()) launch.from = {arguments_target, o.arguments};
   return read_request(o.record, launch, o.job, o.layout).request;
 }
 
