@@ -164,7 +164,7 @@ void add_split(const Run& run, Facts& f) {
   Split split;
   std::vector<Value> counts, parts;
   int layer = 0;
-  for (const StageContent& s : stage_contents(*run.model, stages, run.profile->split, run.job.sequence)) {
+  for (const StageContent& s : stage_contents(*run.model, stages, split_rule(run.job, run.layout), run.job.sequence)) {
     split.stages.push_back({.embedding = s.embedding, .head = s.head, .layers = s.depth(), .mtp_modules = s.mtp});
     counts.emplace_back(s.depth());
     std::vector<Value> modules;
@@ -218,7 +218,7 @@ void add_mesh(const Run& run, Facts& f) {
 void add_tuning(const Run& run, Facts& f) {
   const Layout& l = run.layout;
   const Profile& p = *run.profile;
-  if (l.cp > 1) f.set("cp_exchange", context_exchange_names[static_cast<std::size_t>(p.context_exchange)]);
+  if (l.cp > 1) f.set("cp_exchange", context_exchange_names[static_cast<std::size_t>(context_exchange(run.job, l))]);
   if (f.has("experts")) f.set("expert_exchange", expert_exchange_names[static_cast<std::size_t>(p.expert_exchange)]);
   const bool replicas = l.dp * l.cp > 1;
   f.set("overlap_gradient", replicas && p.data_parallel.overlap_gradient);
@@ -273,7 +273,7 @@ Facts facts_of(const Run& run) {
     f.set("task", j.adapters.quantised ? "qlora" : "lora");
     f.set("lora_rank", j.adapters.rank);
   }
-  f.set("offload_layers", j.offloaded_layers);
+  f.set("offload_layers", l.offloaded_layers);
   f.set("tp", l.tp);
   f.set("sp", l.sp);
   f.set("cp", l.cp);
