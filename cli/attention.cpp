@@ -25,6 +25,7 @@ void parallel(const Given& g, Answer& a, ScalarT<T> sequence, bool causal, Scala
   a.add("all_gather_time_s", "all-gather of keys and values: time", p.all_gather_time);
   a.add("ulysses_bytes", "Ulysses (all-to-all): bytes", p.ulysses, Show::gib);
   a.add("ulysses_time_s", "Ulysses: time", p.ulysses_time);
+  if (group.si() > 1 || g.has_shape_of("--kv-heads")) a.add("ulysses_most_ranks", "Ulysses: most ranks without copying key-value heads", let("ranks", g.shape("--heads", "N") / group));
   a.add("megatron_sp_bytes", "Megatron sequence parallelism: bytes", p.megatron_sp, Show::gib);
   a.add("megatron_over_ulysses", "... over Ulysses", let("ratio", p.megatron_sp / p.ulysses), Show::factor);
   if (causal) a.add("contiguous_slowdown", "causal without zig-zag: slowest rank over the mean", p.contiguous_slowdown, Show::factor);

@@ -186,6 +186,18 @@ ScalarT<T> Given::active_parameters() const {
                       architecture().name + ", active");
 }
 
+// What --dp says, or what --gpus leaves.
+ScalarT<T> replicas(const Given& g, ScalarT<T> tp, ScalarT<T> pp) {
+  if (!g.typed("--gpus")) return g.number("--dp", "dp");
+  const auto n = g.number("--gpus", "n");
+  const double each = n.si() / (tp.si() * pp.si());
+  if (each != std::floor(each) || each < 1)
+    throw InputError(fmt::format("--gpus {:g} is not a multiple of --tp {:g} times --pp {:g}", n.si(), tp.si(), pp.si()));
+  if (g.typed("--dp") && g.value("--dp") != each)
+    throw InputError(fmt::format("--gpus {:g} over --tp {:g} and --pp {:g} leaves {:g} replicas, --dp says {:g}", n.si(), tp.si(), pp.si(), each, g.value("--dp")));
+  return let("dp", n / (tp * pp));
+}
+
 namespace {
 // A size of the model's first attention layer or, for the width of the feed-forward, of its widest dense one.
 std::optional<double> size_of(const Architecture& a, std::string_view flag) {

@@ -99,6 +99,9 @@ class Given {
   [[nodiscard]] double read(std::string_view flag) const;
 };
 
+// Replicas: what --dp says, or what --gpus leaves beside --tp and --pp; InputError where they do not fit together.
+[[nodiscard]] ScalarT<T> replicas(const Given& g, ScalarT<T> tp, ScalarT<T> pp);
+
 // How a figure is printed for people; JSON is SI always.
 enum class Show : std::uint8_t { plain, percent, gib, days, per_token, factor, dollars };
 

@@ -118,6 +118,7 @@ Table comparison(const std::vector<Side>& all, OutputFormat output) {
     t.rows.push_back(std::move(cells));
   };
   row("step time", [&](const Side& s) { return cell.time(s.prediction.step.time); });
+  row("eight in ten runs", [&](const Side& s) { return cell.time(s.prediction.shortest) + " - " + cell.time(s.prediction.longest); });
   row("relative to the first", [&](const Side& s) {
     return fmt::format("{:.3f}", double(s.prediction.step.time / all.front().prediction.step.time));
   });
@@ -134,12 +135,16 @@ Table comparison(const std::vector<Side>& all, OutputFormat output) {
   bytes("activations", [](const StageMemory<Plain>& m) { return m.activations; });
   bytes("logits and loss", [](const StageMemory<Plain>& m) { return m.logits; });
   bytes("transient", [](const StageMemory<Plain>& m) { return m.transient; });
-  bytes("buffers and context", [](const StageMemory<Plain>& m) { return m.buffers + m.fragmentation + m.overhead; });
+  bytes("buffers and context", [](const StageMemory<Plain>& m) { return m.buffers + m.fragmentation + m.held + m.overhead; });
   bytes("device", [](const StageMemory<Plain>& m) { return m.device; });
   row("capacity", [&](const Side& s) { return cell.gib(s.run.hardware->accelerator.capacity.value); });
   row("verdict", [](const Side& s) {
     return std::string(to_string(verdict(s.prediction.step.memory.device, s.run.hardware->accelerator.capacity.value)));
   });
+  std::vector<std::string> bases;
+  for (const Side& s : all)
+    if (const std::string& b = s.run.spread->time.basis; std::find(bases.begin(), bases.end(), b) == bases.end()) bases.push_back(b);
+  for (const std::string& b : bases) t.notes.push_back("Eight in ten runs: by " + b + ".");
   t.notes.push_back("Memory is of the fullest stage; `napkin predict` shows all of them and unfolds each number.");
   return t;
 }

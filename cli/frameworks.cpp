@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "model/frameworks/profile_input.hpp"
+#include "model/run/spread_input.hpp"
 #include "model/input_error.hpp"
 
 namespace napkin::cli {
@@ -33,7 +34,7 @@ nlohmann::ordered_json json_of(const Profile& p) {
           {"gemm_share", double(p.gemm_share.value)},
           {"default_zero", p.default_zero},
           {"max_zero", p.max_zero},
-          {"step_time_residual", double(p.time_residual.value)}};
+          {"step_time_residual", find_spread({p.name, {}, {}, {}})->time.nine_in_ten}};
 }
 
 void list(OutputFormat format) {

@@ -1,8 +1,6 @@
 // napkin memory: training memory by rule of thumb; of one layout, memory_layout.cpp answers.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "cli/memory.hpp"
 #include "model/memory/budget.hpp"
 #include "model/transformer/parameters.hpp"
@@ -34,18 +32,6 @@ ActivationRule rule_of(const std::string& word) {
   if (word == "selective" || word == "flash") return ActivationRule::selective;
   if (word == "full") return ActivationRule::full;
   throw InputError("--recompute: \"" + word + "\"; write none, selective (or flash: scores never stored) or full");
-}
-
-// What --dp says, or what --gpus leaves.
-ScalarT<T> replicas(const Given& g, ScalarT<T> tp, ScalarT<T> pp) {
-  if (!g.typed("--gpus")) return g.number("--dp", "dp");
-  const auto n = g.number("--gpus", "n");
-  const double each = n.si() / (tp.si() * pp.si());
-  if (each != std::floor(each) || each < 1)
-    throw InputError(fmt::format("--gpus {:g} is not a multiple of --tp {:g} times --pp {:g}", n.si(), tp.si(), pp.si()));
-  if (g.typed("--dp") && g.value("--dp") != each)
-    throw InputError(fmt::format("--gpus {:g} over --tp {:g} and --pp {:g} leaves {:g} replicas, --dp says {:g}", n.si(), tp.si(), pp.si(), each, g.value("--dp")));
-  return let("dp", n / (tp * pp));
 }
 
 void compute(const Given& g, Answer& a) {

@@ -6,13 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/emission_view.hpp"
 #include "cli/executor.hpp"
 #include "cli/plan_decisions.hpp"
 #include "cli/plan_jobs.hpp"
 #include "cli/plan_view.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/space_flags.hpp"
-#include "model/input/number_input.hpp"
+#include "model/launch/target_input.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -23,39 +25,14 @@ struct Options {
   int top = 10;
   double margin = 1 - fits_below;
   unsigned threads = 0;
-  bool rules = false, goodput = false, pareto = false;
-  std::string gpu_mttf, restart, node_bandwidth;
+  bool rules = false, pareto = false;
+  GoodputFlags failures;
   std::optional<double> price;
+  std::string emit;
+  int rank = 1;
+  EmissionOutput output;
   OutputFormat format = OutputFormat::table;
 };
-
-Reliability reliability(const Options& o) {
-  Reliability r = usual_reliability();
-  const auto given = std::make_shared<const Source>(Source{Evidence::assumed, "as given"});
-  const auto take = [&](const char* flag, const std::string& text, auto& into, auto read) {
-    if (text.empty()) return;
-    if (!o.goodput) throw InputError(std::string(flag) + ": belongs to a ranking by goodput; give --goodput too");
-    into.value = read_flag(flag, [&] { return read(text); });
-    into.source = given;
-    if (!(into.value.si() > 0)) throw InputError(fmt::format("{}: \"{}\" is not above zero", flag, text));
-  };
-  take("--gpu-mttf", o.gpu_mttf, r.unit_mttf, parse_seconds);
-  take("--restart", o.restart, r.restart, parse_seconds);
-  take("--node-bandwidth", o.node_bandwidth, r.node_bandwidth, parse_bandwidth);
-  return r;
-}
-
-// By effective step time, of as many of the fastest layouts as it takes to know that none is missing.
-EffectiveRanking goodput_ranking(Problem problem, std::size_t top, const Reliability& r, const Executor& executor) {
-  constexpr std::size_t most = 5000;
-  for (;; problem.keep *= 4) {
-    Outcome outcome = search(problem, executor);
-    const bool complete = outcome.best.size() < problem.keep;
-    (void)time_finalists(problem, problem.keep, outcome, executor);
-    EffectiveRanking ranking = rank_by_goodput(problem.job, outcome.best, complete, r, top);
-    if (ranking.proven || problem.keep > most) return ranking;
-  }
-}
 
 Planned planned(const JobFlags& flags) {
   Planned p;
@@ -71,6 +48,27 @@ Problem problem_of(const Options& o, const Run& base) {
           .keep = finalists(static_cast<std::size_t>(o.top)),
           .margin = o.margin,
           .front = o.pareto};
+}
+
+// The configuration of one of the ranked layouts. To stdout it is the answer; to a file the ranking is.
+void emit_ranked(const Options& o, const Run& base, const Outcome& outcome, Session& session) {
+  const launch::Target target = launch::read_target(o.emit);
+  const auto index = static_cast<std::size_t>(o.rank) - 1;
+  if (index >= outcome.best.size())
+    throw InputError(fmt::format("--rank {}: only {} layouts are ranked; write at most that, or more --top", o.rank, outcome.best.size()));
+  const auto facts_at = [&](std::size_t i) {
+    Run run = base;
+    run.layout = outcome.best[i].layout;
+    return launch::facts_of(run);
+  };
+  const launch::Facts facts = facts_at(index);
+  const launch::Emission emission = launch::emit(facts, target);
+  note(fmt::format("rank {}: {}, {} a step predicted", o.rank, describe(outcome.best[index].layout), format(outcome.best[index].cost.time)));
+  session.exit_code = give(emission, target, facts, o.output);
+  if (emission.expressible()) return;
+  for (std::size_t i = 0; i < outcome.best.size(); ++i)
+    if (launch::emit(facts_at(i), target).expressible())
+      return note(fmt::format("--rank {} can be told to it: {}", i + 1, describe(outcome.best[i].layout)));
 }
 
 // Several jobs side by side.
@@ -114,9 +112,13 @@ void run_many(const Options& o, const std::vector<JobFlags>& jobs, Session& sess
   if (o.pareto && o.format != OutputFormat::csv) print("\n" + render(pareto_table(all, o.price, o.format), o.format));
 }
 
-void run(const Options& o, Session& session) {
-  const Reliability failures = reliability(o);
+void run(Options o, Session& session) {
+  if (o.emit.empty() && !o.output.path.empty()) throw InputError("-o: writes the configuration of --emit; write --emit TARGET too");
+  if (!o.emit.empty() && !o.job.framework) o.job.framework = launch::read_target(o.emit).profile;
   const std::vector<JobFlags> jobs = each_job(o.job);
+  if (jobs.size() > 1 && !o.emit.empty()) throw InputError("--emit: writes a layout of one job; give one number of accelerators");
+  const std::optional<Reliability> failures = read_reliability(o.failures);
+  if (jobs.size() > 1 && failures) throw InputError("--goodput: ranks the layouts of one job; give one number of accelerators");
   if (jobs.size() > 1) return run_many(o, jobs, session);
   std::vector<Planned> one{planned(jobs.front())};
   const RunRequest& request = one.front().request;
@@ -130,9 +132,9 @@ void run(const Options& o, Session& session) {
   const std::vector<RankedLayout> candidates = outcome.best;
   if (outcome.best.size() > top) outcome.best.resize(top);
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const Robustness robust = robustness(candidates, double(base.profile->time_residual.value));
+  const Robustness robust = robustness(candidates, base.spread->time.nine_in_ten);
   EffectiveRanking effective;
-  if (o.goodput && !outcome.best.empty()) effective = goodput_ranking(problem, top, failures, executor);
+  if (failures && !candidates.empty()) effective = goodput_ranking(problem, top, *failures, executor);
   WayOut out;
   if (outcome.why == Outcome::Why::infeasible) {
     session.exit_code = 1;
@@ -145,11 +147,19 @@ void run(const Options& o, Session& session) {
     }
   }
 
+  if (!o.emit.empty() && !outcome.best.empty()) {
+    emit_ranked(o, base, outcome, session);
+    if (o.output.path.empty()) return;
+  }
+  if (!o.emit.empty() && !outcome.best.empty()) {
+    emit_ranked(o, base, outcome, session);
+    if (o.output.path.empty()) return;
+  }
   if (o.format == OutputFormat::json) {
     auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
     if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
-    if (!outcome.best.empty()) j["robustness"] = robustness_json(robust, candidates);
-    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, failures);
+    if (!candidates.empty()) j["robustness"] = robustness_json(robust, candidates);
+    if (!effective.best.empty()) j["goodput"] = goodput_json(effective, *failures);
     if (o.pareto && !candidates.empty()) j["pareto"] = pareto_json(one, o.price);
     print(j.dump(2) + "\n");
     return;
@@ -158,12 +168,12 @@ void run(const Options& o, Session& session) {
     print(infeasible_text(base, outcome, out, o.margin));
   } else {
     if (o.pareto) print(render(pareto_table(one, o.price, o.format), o.format));
-    if (o.goodput) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, failures, o.format), o.format));
-    if ((o.pareto || o.goodput) && o.format == OutputFormat::csv) return;
-    if (o.pareto || o.goodput) print("\n");
+    if (failures) print((o.pareto ? "\n" : "") + render(goodput_table(base, effective, candidates, *failures, o.format), o.format));
+    if ((o.pareto || failures) && o.format == OutputFormat::csv) return;
+    if (o.pareto || failures) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
     if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
-    if (std::string line = robustness_line(robust, candidates); !line.empty()) ranking.notes.push_back(std::move(line));
+    ranking.notes.push_back(robustness_line(robust, candidates));
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
@@ -189,11 +199,14 @@ void add_plan(CLI::App& app, Session& session) {
   command->add_option("--price", o->price, "US dollars an accelerator and hour (default: the catalog's, where it has one)")
       ->type_name("DOLLARS")
       ->check(CLI::Range(0.0, 1e6));
+  add_goodput_options(*command, o->failures);
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
-  command->add_flag("--goodput", o->goodput, "Also rank by effective step time: failures, checkpoints, loading the states again");
-  command->add_option("--gpu-mttf", o->gpu_mttf, "Mean time to failure of one accelerator (default 50676h: Llama 3)")->type_name("TIME");
-  command->add_option("--restart", o->restart, "Detecting and restarting, without loading (default 5min)")->type_name("TIME");
-  command->add_option("--node-bandwidth", o->node_bandwidth, "Of one node to the checkpoint store (default 2GB/s)")->type_name("RATE");
+  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
+  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"

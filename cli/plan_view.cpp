@@ -60,6 +60,11 @@ Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& tim
                       cell.gib(c.cost.memory.device),
                       std::string(to_string(verdict(c.cost.memory.device, capacity_of(base)))), reason(c.cost)});
   }
+  if (!o.best.empty()) {
+    const auto p = quoted(with_layout(base, o.best.front().layout), o.best.front().cost);
+    t.notes.push_back(fmt::format("Eight in ten measured runs: the first within {} to {} ({}).", format(p.shortest), format(p.longest),
+                                  base.spread->time.basis));
+  }
   if (timing.simulated > 0)
     t.notes.push_back(fmt::format("Searched by closed forms; the interleaved finalists are timed by simulation and ranked by that "
                                   "({} layouts, up to {:.1f} % apart).", timing.simulated, 100 * timing.largest_change));
@@ -155,6 +160,7 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
         {"tokens_per_s_per_gpu", p.tokens_per_gpu.si()},
         {"mfu", double(p.mfu)},
         {"memory", memory_json(c.cost.memory, capacity_of(base))},
+        {"interval", interval_json(run, p)},
         {"reason", reason(c.cost)}})["breakdown_s"];
     for (std::size_t t = 0; t < term_count; ++t) breakdown[std::string(term_names[t])] = c.cost.terms[t].si();
   }

@@ -32,11 +32,9 @@ Table summary_table(const Run& run, const Prediction<Plain>& p, OutputFormat out
   Table t;
   t.title = headline(run);
   t.columns = {{"", false}, {"value", true}, {"note", false}};
-  const double spread = double(run.profile->time_residual.value);
   t.rows = {
       {cell.title("step time", "step_time_s"), cell.time(p.step.time),
-       fmt::format("nine in ten runs of {}: {} to {} (±{:.0f} %)", run.profile->name, format(p.shortest),
-                   format(p.longest), 100 * spread)},
+       fmt::format("eight in ten runs: {} to {} ({})", format(p.shortest), format(p.longest), run.spread->time.basis)},
       {cell.title("tokens/s per GPU", "tokens_per_s_per_gpu"), fmt::format("{:.1f}", p.tokens_per_gpu.si()),
        fmt::format("{} tokens a step over {} micro-batches",
                    format_count(static_cast<double>(run.job.batch * run.job.sequence)),
@@ -47,7 +45,9 @@ Table summary_table(const Run& run, const Prediction<Plain>& p, OutputFormat out
        fmt::format("of {} dense {}", format(p.peak), to_string(run.job.precision.gemm))},
       {cell.title("HFU", "hfu"), cell.share(double(p.hfu)), "recomputed FLOPs included"},
       {cell.title("device memory", "device_bytes"), cell.gib(largest_device(p)),
-       fmt::format("of {}: {}", format_gib(capacity_of(run)), to_string(verdict(largest_device(p), capacity_of(run))))},
+       fmt::format("of {}: {}; eight in ten runs: {} to {} ({})", format_gib(capacity_of(run)),
+                   to_string(verdict(largest_device(p), capacity_of(run))), format_gib(p.least), format_gib(p.most),
+                   run.spread->memory.basis)},
   };
   if (run.layout.pp > 1)
     t.notes.push_back(p.step.simulated ? "The pipeline's time is the simulation of its own stages; this number ranks."
@@ -97,6 +97,7 @@ Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat outp
   row("peak at", [&](std::size_t i) { return std::string(to_string(p.stages[i].peak)); });
   bytes("allocated", &StageMemory<Plain>::allocated);
   bytes("fragmentation", &StageMemory<Plain>::fragmentation);
+  bytes("held back by the allocator", &StageMemory<Plain>::held);
   bytes("reserved", &StageMemory<Plain>::reserved);
   bytes("context, communicators", &StageMemory<Plain>::overhead);
   bytes("device", &StageMemory<Plain>::device);
@@ -140,7 +141,18 @@ nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity) 
           {"peak_at", to_string(m.peak)},
           {"standing_bytes", m.standing.si()},
           {"fragmentation_bytes", m.fragmentation.si()},
+          {"held_bytes", m.held.si()},
           {"overhead_bytes", m.overhead.si()}};
+}
+
+nlohmann::ordered_json interval_json(const Run& run, const Prediction<Plain>& p) {
+  return {{"step_time_s", {p.shortest.si(), p.longest.si()}},
+          {"device_bytes", {p.least.si(), p.most.si()}},
+          {"coverage", interval_coverage},
+          {"basis", run.spread->time.basis},
+          {"n", run.spread->time.n},
+          {"memory_basis", run.spread->memory.basis},
+          {"memory_n", run.spread->memory.n}};
 }
 
 nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& p) {
@@ -176,12 +188,7 @@ nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& 
   j["layout"] = layout_json(run.layout);
   j["layout"]["micro_batch"] = run.layout.micro_batch;
   j["layout"]["recompute"] = to_string(run.layout.recompute);
-  const double m = double(run.profile->memory_residual.value);
-  const auto& source = run.profile->time_residual.source;
-  j["interval"] = {{"step_time_s", {p.shortest.si(), p.longest.si()}},
-                   {"device_bytes", {(1 - m) * p.step.memory.device.si(), (1 + m) * p.step.memory.device.si()}},
-                   {"coverage", 0.9},
-                   {"basis", source ? source->text : std::string()}};
+  j["interval"] = interval_json(run, p);
   j["assumptions"] = run.assumptions;
   return j;
 }

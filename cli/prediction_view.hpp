@@ -20,6 +20,8 @@ namespace napkin::cli {
 [[nodiscard]] std::string assumption_lines(const Run& run);
 
 [[nodiscard]] nlohmann::ordered_json prediction_json(const Run& run, const Prediction<Plain>& p);
+// Where eight in ten measured runs like it would lie, and which runs say so.
+[[nodiscard]] nlohmann::ordered_json interval_json(const Run& run, const Prediction<Plain>& p);
 // The run as a record that `predict` reads back; `request` is what it was resolved from.
 [[nodiscard]] nlohmann::ordered_json run_record_json(const RunRequest& request, const Run& run);
 [[nodiscard]] nlohmann::ordered_json memory_json(const StageMemory<Plain>& m, Bytes capacity);

@@ -19,12 +19,13 @@ void compute(const Given& g, Answer& a) {
   a.conventions.push_back("6 FLOPs a parameter and token (8 recomputing); bubble (p-1)/(v·m) over ideal; rings at full bandwidth, one direction; dense peak");
   a.neglected.push_back("attention FLOPs, optimizer, pipeline sends, latency, partial overlap: napkin predict has them");
   a.follow_up = "halve the batch: what breaks first?";
-  StepShape shape{.tp = g.value("--tp"), .pp = g.value("--pp"), .dp = g.value("--dp"), .chunks = g.value("--chunks"),
+  StepShape shape{.tp = g.value("--tp"), .pp = g.value("--pp"), .dp = replicas(g, g.number("--tp", "tp"), g.number("--pp", "pp")).si(), .chunks = g.value("--chunks"),
                   .zero3 = g.typed("--zero3"), .recompute = g.typed("--recompute")};
   for (const double way : {shape.tp, shape.pp, shape.dp, shape.chunks})
     if (!(way >= 1)) throw InputError("--tp, --pp, --dp and --chunks are at least 1");
   const auto batch = g.number("--batch", "batch"), sequence = g.number("--seq", "s"), micro = g.number("--micro-batch", "b");
-  const auto gpus = let("n", g.number("--tp", "tp") * g.number("--pp", "pp") * g.number("--dp", "dp"));
+  const auto tp = g.number("--tp", "tp"), pp = g.number("--pp", "pp");
+  const auto gpus = let("n", tp * pp * replicas(g, tp, pp));
   a.add("gpus", "accelerators", gpus);
   a.add("tokens_per_step", "tokens of a step", let("T", batch * sequence));
   a.add("tokens_per_gpu", "... on each", let("T_each", batch * sequence / gpus));
@@ -78,6 +79,7 @@ void add_steptime(CLI::App& app, Session& session) {
                       {"--tp", Reads::count, "Tensor parallelism", "1"},
                       {"--pp", Reads::count, "Pipeline stages", "1"},
                       {"--dp", Reads::count, "Replicas", "1"},
+                      {"--gpus", Reads::count, "... or all accelerators"},
                       {"--chunks", Reads::count, "Chunks of a stage (interleaved)", "1"},
                       {"--zero3", Reads::flag, "Weights are sharded: gathered twice, gradients scattered"},
                       {"--recompute", Reads::flag, "The backward recomputes the forward"},

@@ -10,8 +10,10 @@
 #include "cli/pipeline_trace.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/validation_record.hpp"
+#include "cli/validation_study.hpp"
 #include "cli/validation_view.hpp"
 #include "model/validation/embedded_runs.hpp"
+#include "model/validation/ledger.hpp"
 #include "model/validation/log_input.hpp"
 
 namespace napkin::cli {
@@ -21,7 +23,8 @@ using namespace validation;
 
 struct Options {
   std::vector<std::string> files;
-  std::string log, record;
+  std::string log, record, leave_out, intervals;
+  bool constants = false, unfitted = false;
   JobFlags job;
   LayoutFlags layout;
   std::size_t worst = 10;
@@ -32,12 +35,12 @@ struct Options {
   OutputFormat format = OutputFormat::table;
 };
 
-std::vector<Replay> replay_all(const std::vector<SourceText>& sources, unsigned count) {
+std::vector<Replay> replay_all(const std::vector<SourceText>& sources, const Edits& edits, unsigned count) {
   // Each block has its own library: enough blocks to share the work, few enough to read each file a few times only.
   const std::size_t blocks = 4 * std::max<std::size_t>(1, count > 0 ? count : std::thread::hardware_concurrency());
   std::vector<Replay> rows(sources.size());
   threads(count)(blocks, [&](std::size_t b) {
-    const auto library = std::make_shared<Library>();
+    const auto library = std::make_shared<Library>(edits);
     for (std::size_t i = b; i < sources.size(); i += blocks) rows[i] = replay(sources[i], library);
   });
   return rows;
@@ -75,8 +78,21 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
-  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
-  const std::vector<Replay> rows = replay_all(sources, o.threads);
+  if (o.choices) return print_choices(sources, o.min_gpus, o.worst, threads(o.threads), o.format);
+  if (o.constants || !o.leave_out.empty()) {
+    print(o.constants ? constants_report(sources, threads(o.threads), o.format)
+                      : leave_out_report(sources, o.leave_out, threads(o.threads), o.format));
+    return;
+  }
+  const Edits edits = o.unfitted ? edits_of(ledger(), neutral_values(ledger())) : Edits();
+  const std::vector<Replay> rows = replay_all(sources, edits, o.threads);
+  if (!o.intervals.empty()) {
+    std::string files;
+    for (const std::string& f : o.files) files += (files.empty() ? "" : ", ") + f.substr(f.rfind('/') + 1);
+    const auto embedded = o.files.empty() ? rows : replay_all(embedded_sources(), Edits(), o.threads);
+    write_file(o.intervals, residuals_file(rows, files.empty() ? "what is compiled in" : files, embedded));
+    return;
+  }
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
   const Summary s = summarise(rows);
@@ -85,6 +101,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
     case OutputFormat::html:
+    case OutputFormat::latex:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));
@@ -99,6 +116,15 @@ void run(const Options& o, Session& session) {
 
 }  // namespace
 
+#ifndef NAPKIN_HAS_FIT
+std::string constants_report(const std::vector<SourceText>&, const Executor&, OutputFormat) {
+  throw InputError("--constants needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
+}
+std::string leave_out_report(const std::vector<SourceText>&, const std::string&, const Executor&, OutputFormat) {
+  throw InputError("--leave-out needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
+}
+#endif
+
 void add_validate(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("validate", "Predicted against measured: errors, bias, verdicts, regret");
   auto o = std::make_shared<Options>();
@@ -111,6 +137,19 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--log", o->log, "Make the record from a training log (Megatron-LM, TorchTitan, nanotron, DeepSpeed, MaxText)")
       ->type_name("FILE");
   command->add_option("--record", o->record, "With --log: also write the record, to predict or validate again")->type_name("FILE");
+  auto* constants = command->add_flag("--constants", o->constants,
+                                      "The constants fitted to runs instead: standard error, correlation, what dropping each costs");
+  auto* leave_out = command
+      ->add_option("--leave-out", o->leave_out,
+                   "Refit those constants without each model, scale, framework or hardware in turn, and predict it")
+      ->type_name("model|scale|framework|hardware");
+  auto* unfitted = command->add_flag("--unfitted", o->unfitted, "Predict before any fit to runs: every such constant at its neutral value");
+  command
+      ->add_option("--write-intervals", o->intervals,
+                   "Write the residuals by class that prediction intervals are made of (model/run/residuals.json)")
+      ->type_name("FILE");
+  constants->excludes(leave_out)->excludes(unfitted);
+  leave_out->excludes(unfitted);
   command->add_option("--worst", o->worst, "Rows shown of each worst-first list (default 10)")->check(CLI::Range(1, 100'000));
   command
       ->add_option("--tolerance", o->tolerance, "Exit with 1 when the median |error| of the step time is above this, in per cent")

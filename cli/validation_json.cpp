@@ -1,7 +1,11 @@
 // The JSON of `napkin validate`.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/validation_view.hpp"
+#include "model/text.hpp"
+#include "model/validation/residual_classes.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -117,6 +121,41 @@ Json group_json(const GroupSummary& g) {
 
 }  // namespace
 
+std::string residuals_file(const std::vector<Replay>& rows, const std::string& files, const std::vector<Replay>& embedded) {
+  const auto ratio = [](double v) { return fmt::format("{:.4g}", v); };
+  const auto classes = residual_classes(rows);
+  const Summary all = summarise(rows);
+  const ErrorSummary time = summarise(embedded).all.metrics[static_cast<std::size_t>(Metric::step_time)];
+  std::string lines;
+  for (const auto& [key, c] : classes) {
+    std::string line;
+    const auto word = [&](const char* name, const std::string& v) {
+      if (!v.empty()) line += fmt::format("\"{}\": {}, ", name, Json(v).dump());
+    };
+    word("framework", key.framework);
+    word("hardware", key.hardware);
+    word("precision", key.precision);
+    word("kind", key.kind);
+    const auto range = [&](const char* name, const std::optional<RangeOf>& r) {
+      if (r)
+        line += fmt::format("\"{}\": {{\"n\": {}, \"low\": {}, \"high\": {}, \"nine_in_ten\": {}}}, ", name, r->n, ratio(r->low), ratio(r->high),
+                            ratio(r->nine_in_ten));
+    };
+    range("time", c.time);
+    range("memory", c.memory);
+    line.resize(line.size() - 2);
+    lines += fmt::format("{}    {{{}}}", lines.empty() ? "" : ",\n", line);
+  }
+  return fmt::format("{{\n  \"schema\": 1,\n  \"about\": \"measured / predicted of replayed runs: quantiles that eight in ten further runs are expected "
+                     "between, and what nine in ten errors stay below, by class; time: the step, memory: reserved or allocated bytes. Written by "
+                     "napkin validate --write-intervals\",\n  \"source\": {},\n  \"kind\": \"measured\",\n  \"coverage\": {},\n"
+                     "  \"embedded\": {{\"rows\": {}, \"median\": {}, \"nine_in_ten\": {}}},\n  \"classes\": [\n{}\n  ]\n}}\n",
+                     Json(fmt::format("{} measured step times replayed: {}",
+                                      format_count(static_cast<double>(all.all.metrics[static_cast<std::size_t>(Metric::step_time)].n)), files))
+                         .dump(),
+                     interval_coverage, time.n, ratio(time.median_abs), ratio(time.p90_abs), lines);
+}
+
 Json validation_json(const std::vector<Replay>& rows, const Summary& s) {
   Json j{{"schema", 1}, {"rows", Json::array()}};
   for (const Replay& r : rows) j["rows"].push_back(row_json(r));
@@ -129,6 +168,12 @@ Json validation_json(const std::vector<Replay>& rows, const Summary& s) {
     t["by_" + std::string(dimensions()[i].name)] = classes_json(s.by[i]);
   t["by_kind"] = Json::object();
   for (const auto& [kind, e] : s.by_kind) t["by_kind"][kind] = errors_json(e);
+  t["collectives"] = Json::array();
+  for (const CollectiveClass& c : s.collectives) {
+    Json one{{"hardware", c.hardware}, {"operation", c.operation}, {"ranks", c.ranks}, {"sizes", c.sizes}};
+    one.update(errors_json(c.errors));
+    t["collectives"].push_back(std::move(one));
+  }
   t["fit"] = fit_json(s.fit);
   t["groups"] = Json::array();
   for (const GroupSummary& g : s.groups) t["groups"].push_back(group_json(g));

@@ -18,6 +18,7 @@ namespace napkin::cli {
                                 const std::map<std::string, validation::ClassSummary>& classes);
 // Kernels, collectives and layers.
 [[nodiscard]] Table kind_table(const validation::Summary& s);
+[[nodiscard]] Table collective_table(const validation::Summary& s);
 // Verdict against what happened.
 [[nodiscard]] Table fit_table(const validation::Summary& s);
 // Rankings of layouts, greatest regret first.
@@ -37,6 +38,10 @@ namespace napkin::cli {
                                             std::size_t shown, OutputFormat format);
 // One line a row, for --format csv.
 [[nodiscard]] Table row_table(const std::vector<validation::Replay>& rows);
+
+// model/run/residuals.json: the classes of `rows`, and the fingerprint of the rows compiled in.
+[[nodiscard]] std::string residuals_file(const std::vector<validation::Replay>& rows, const std::string& files,
+                                         const std::vector<validation::Replay>& embedded);
 
 [[nodiscard]] nlohmann::ordered_json validation_json(const std::vector<validation::Replay>& rows,
                                                      const validation::Summary& s);

@@ -141,7 +141,7 @@ std::string why_oom_text(const OomAnswer& a, OutputFormat format) {
   add(render(memory_table(a.layout->run, a.layout->prediction, format), format));
   if (fullest(*a.layout).device + a.layout->unexplained > (1 - a.layout->margin) * a.layout->capacity)
     add(render(fixes_table(*a.layout, format), format));
-  if (format == OutputFormat::table) add(assumption_lines(a.layout->run));
+  if (in_full(format)) add(assumption_lines(a.layout->run));
   return s;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -74,16 +73,13 @@ Slot memory_fraction(Traffic traffic) {
           }};
 }
 
-// One floor of several kinds; the first one's leaf stands for it.
-Slot traffic_floor(const std::vector<Traffic>& kinds) {
-  return {{"floor", 2e-6, shortest, longest_floor,
-           elementwise + "floors/" + std::string(traffic_names[static_cast<std::size_t>(kinds.front())])},
-          [kinds](Accelerator& x, double v) {
-            for (const auto t : kinds) {
-              auto& floor = x.elementwise.floors[static_cast<std::size_t>(t)];
-              if (!floor) floor.emplace();
-              floor->value = Seconds::si(v);
-            }
+Slot traffic_floor(Traffic traffic) {
+  const auto i = static_cast<std::size_t>(traffic);
+  return {{"floor", 2e-6, shortest, longest_floor, elementwise + "floors/" + std::string(traffic_names[i])},
+          [i](Accelerator& x, double v) {
+            auto& floor = x.elementwise.floors[i];
+            if (!floor) floor.emplace();
+            floor->value = Seconds::si(v);
           }};
 }
 
@@ -183,7 +179,7 @@ Fit fit_memory(Accelerator& a, const std::vector<KernelSample>& samples, const O
     slots.push_back({{"floor", 3e-6, shortest, longest_floor, elementwise + "floor"},
                      [](Accelerator& x, double v) { x.elementwise.floor.value = Seconds::si(v); }});
   else if (!shortest_sample->host_timed && shortest_sample->seconds < shows_floor)
-    slots.push_back(traffic_floor({traffic}));
+    slots.push_back(traffic_floor(traffic));
   return run(a, slots, samples, options);
 }
 
@@ -191,10 +187,11 @@ Fit fit_rows(Accelerator& a, const std::vector<KernelSample>& samples, const Opt
   std::set<Traffic> kinds;
   for (const auto& s : samples) kinds.insert(s.traffic);
   std::vector<Slot> slots;
-  for (const auto t : kinds) slots.push_back(memory_fraction(t));
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    slots[i].parameter.name += " " + std::string(traffic_names[static_cast<std::size_t>(*std::next(kinds.begin(), static_cast<std::ptrdiff_t>(i)))]);
-  slots.push_back(traffic_floor({kinds.begin(), kinds.end()}));
+  for (const auto t : kinds)
+    for (auto slot : {memory_fraction(t), traffic_floor(t)}) {
+      slot.parameter.name += " " + std::string(traffic_names[static_cast<std::size_t>(t)]);
+      slots.push_back(std::move(slot));
+    }
   slots.push_back({{"row_rate", 10e9, slowest_row, a.memory_bandwidth.value.si(), elementwise + "row_rate"},
                    [](Accelerator& x, double v) {
                      if (!x.elementwise.row_rate) x.elementwise.row_rate.emplace();

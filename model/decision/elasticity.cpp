@@ -28,7 +28,8 @@ std::vector<Scaling> scaled(const Job& job, std::string_view pattern, double fac
 std::vector<Upgrade> purchases(const Job& job) {
   std::vector<Upgrade> all;
   const auto add = [&](std::string name, std::string_view pattern, double factor) {
-    if (auto by = scaled(job, pattern, factor); !by.empty()) all.push_back({.name = std::move(name), .by = std::move(by), .kept = {}, .best = {}});
+    if (auto by = scaled(job, pattern, factor); !by.empty())
+      all.push_back({.name = std::move(name), .by = std::move(by), .kept = {}, .best = {}});
   };
   add("arithmetic rate x2", "peak", 2);
   add("memory bandwidth x2", "memory.bandwidth", 2);
@@ -73,7 +74,7 @@ std::optional<RankedLayout> best_layout(const Problem& problem, const Executor& 
   return outcome.best.front();
 }
 
-void replan(const Problem& problem, const Executor& executor, std::vector<Elasticity>& some) {
+void replan(const Problem& problem, const Layout& best, const Executor& executor, std::vector<Elasticity>& some) {
   executor(some.size(), [&](std::size_t i) {
     bool fits = true;
     const double e = slope([&](double factor) {
@@ -81,9 +82,10 @@ void replan(const Problem& problem, const Executor& executor, std::vector<Elasti
       const ScaledJob job(problem.job, {&by, 1});
       Problem p = problem;
       p.job = job.job();
-      const auto best = best_layout(p, run_in_order);
-      fits = fits && best;
-      return best ? best->cost.time.si() : 1.0;
+      const auto there = best_layout(p, run_in_order);
+      fits = fits && there;
+      some[i].layout_changes = some[i].layout_changes || !there || there->layout != best;
+      return there ? there->cost.time.si() : 1.0;
     });
     if (fits) some[i].replanned = e;
   });

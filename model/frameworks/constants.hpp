@@ -8,10 +8,10 @@
 
 namespace napkin {
 
-// Calls f(path, constant) for every constant of a profile; "/host/step" is where its file holds it. `P` is Profile, whose
-// constants f may change, or const Profile. Residuals are errors of predictions, not causes of them: left out.
+// Calls f(path, constant) for every constant of a profile; "/host/step" is where its file holds it. `P` is Profile,
+// whose constants f may change, or const Profile. Residuals are errors of predictions, not causes of them: left out.
 template <class P, class F>
-  requires std::is_same_v<std::remove_const_t<P>, Profile>
+requires std::is_same_v<std::remove_const_t<P>, Profile>
 void for_each_constant(P& p, F f) {
   f("/bytes/parameter", p.bytes.parameter);
   f("/bytes/gradient", p.bytes.gradient);
@@ -25,6 +25,7 @@ void for_each_constant(P& p, F f) {
   f("/data_parallel/parameter_bytes", p.data_parallel.parameter_bytes);
   f("/data_parallel/usable_window", p.data_parallel.usable_window);
   f("/data_parallel/contention", p.data_parallel.contention);
+  f("/data_parallel/bucket", p.data_parallel.bucket);
   f("/saved/norm_statistics", p.saved.norm_statistics);
   f("/saved/logits", p.saved.logits);
   f("/saved/logits_kept", p.saved.logits_kept);
@@ -44,7 +45,8 @@ void for_each_constant(P& p, F f) {
   f("/host/launch", p.host.launch);
   f("/host/tp_forward", p.host.tp_forward);
   f("/host/tp_backward", p.host.tp_backward);
-  f("/host/tp_node", p.host.tp_node);
+  f("/host/tp_step", p.host.tp_step);
+  f("/host/probe", p.host.probe);
   f("/host/slow_hop", p.host.slow_hop);
   f("/host/slow_below", p.host.slow_below);
   f("/host/sharded_update", p.host.sharded_update);
@@ -52,8 +54,10 @@ void for_each_constant(P& p, F f) {
   f("/memory/communicator", p.memory.communicator);
   f("/memory/workspace", p.memory.workspace);
   f("/memory/gather_buffers", p.memory.gather_buffers);
-  f("/memory/cached_gathers", p.memory.cached_gathers);
-  f("/memory/cached_gathers_in_flight", p.memory.cached_gathers_in_flight);
+  f("/memory/held_whole", p.memory.held_whole);
+  f("/memory/held_shards", p.memory.held_shards);
+  f("/memory/pinned", p.memory.pinned);
+  f("/memory/remap", p.memory.remap);
   f("/memory/boundary_tensors", p.memory.boundary_tensors);
   f("/memory/fragmentation", p.memory.fragmentation);
   f("/compute/gemm_share", p.gemm_share);

@@ -41,6 +41,8 @@ struct DataParallel {
   bool shard_unit_is_layer = true;        // ZeRO-3 gathers one layer at a time and prefetches the next
   // ZeRO 0 reduces its buckets during the last backward pass; ZeRO-1 all-reduces the whole main gradients after it.
   bool whole_reduction = false;
+  Constant<Bytes> bucket;                 // gradients in compute precision reduced by one call under ZeRO 0; 0 = one call
+  bool gather_by_tensor = false;          // ZeRO 1–2: the host copies each rank's piece of each tensor out of the gathered buffer
   bool unit_copies = false;               // shards are cast and copied into the gathered layer, its gradients into the
                                           // reduced buffer, by kernels of the compute stream
   bool prefetch_backward = true;          // in the backward pass the next unit is gathered behind the one at work
@@ -85,6 +87,7 @@ struct LowPrecision {
   bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
   bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
   bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+  bool primary = false;              // 8-bit weights of layers are kept and gathered in that format alone (fp8 primary weights)
 };
 
 // Which part of each communication the kernels hide.
@@ -112,10 +115,13 @@ struct HostCosts {
   // What the host needs for one layer's forward and backward pass under tensor parallelism, however small the kernels, up
   // to a node's width of it.
   Constant<Seconds> tp_forward, tp_backward;
-  // More of it: for each node that a TP group spans beyond the first, and, on a cluster whose intra-node all-reduce was
-  // measured below `slow_below`, for each rank of the group.
-  Constant<Seconds> tp_node, slow_hop;
+  // More of it for each rank of the group, on a cluster whose intra-node all-reduce was measured below `slow_below`.
+  Constant<Seconds> slow_hop;
   Constant<BytesPerSecond> slow_below;
+  // A step of a TP collective's ring that leaves the node, beside the links' own latency.
+  Constant<Seconds> tp_step;
+  // Message of the all-reduce whose bandwidth a record's `network` gives.
+  Constant<Bytes> probe;
   Constant<Seconds> sharded_update;   // host work of an optimizer step over sharded tensors (ZeRO 2–3 or TP)
 };
 
@@ -124,11 +130,13 @@ struct MemoryOverheads {
   Constant<Bytes> communicator;       // buffers of one communicator
   Constant<Bytes> workspace;          // matrix library workspaces, allocated for good
   Constant<Scalar> gather_buffers;    // full-width hidden states (tokens · hidden) that TP allocates for good
-  // Full-width hidden states that the allocator holds back because communication streams still own them: with one
-  // micro-batch in flight, and for each further one.
-  Constant<Scalar> cached_gathers, cached_gathers_in_flight;
+  // Full-width hidden states of a layer and micro-batch in flight that communication streams still own once they are freed,
+  // and sharded ones beside them: the allocator holds them back until memory runs out (PyTorch record_stream).
+  Constant<Scalar> held_whole, held_shards;
+  Constant<Scalar> pinned;            // share of the held blocks that lie between live activations and stay
+  Constant<BytesPerSecond> remap;     // at which blocks are given back to the driver and taken anew
   Constant<Scalar> boundary_tensors;  // hidden states that a pipeline stage keeps at its ends per micro-batch in flight
-  Constant<Scalar> fragmentation;     // reserved − allocated, as a share of activations
+  Constant<Scalar> fragmentation;     // reserved − allocated that no release gives back, as a share of activations
 };
 
 // How layers are dealt to pipeline stages (step/split.hpp).
@@ -137,6 +145,7 @@ inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-co
 
 struct Profile {
   std::string name, title;
+  bool newest = false;                  // it has eras and none was asked for: the newest release
   BytePolicy bytes;
   DataParallel data_parallel;
   RecomputePolicy recompute;
@@ -154,10 +163,9 @@ struct Profile {
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
+  bool expert_weights_early = false;    // the router's weights multiply an expert's activation, not its output
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
-  // How far measured runs lie from this profile's predictions: nine in ten within ± this share.
-  Constant<Scalar> time_residual, memory_residual;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default
   long long vocab_multiple = 1;         // vocabulary is padded to this × TP
   bool vocab_parallel = true;           // embedding and head are split over TP

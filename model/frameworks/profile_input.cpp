@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
-                                        "memory", "compute", "moe", "attention", "residuals", "rules", "eras", "context_parallel"};
+                                        "memory", "compute", "moe", "attention", "rules", "eras", "context_parallel"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -54,7 +54,7 @@ void apply_bytes(const Field& f, BytePolicy& b) {
 void apply_data_parallel(const Field& f, DataParallel& d) {
   const Group g(f, {"gradient_bytes", "parameter_bytes", "usable_window", "contention", "overlap_gradient",
                     "overlap_gather", "shard_unit_is_layer", "whole_reduction", "unit_copies", "prefetch_backward",
-                    "by_owner", "overlap_replicas", "shard_within_torus", "group"});
+                    "by_owner", "overlap_replicas", "shard_within_torus", "bucket", "gather_by_tensor", "group"});
   take(g, "gradient_bytes", number, d.gradient_bytes);
   take(g, "parameter_bytes", number, d.parameter_bytes);
   take(g, "usable_window", share, d.usable_window);
@@ -63,6 +63,8 @@ void apply_data_parallel(const Field& f, DataParallel& d) {
   take(f, "overlap_gather", d.overlap_gather);
   take(f, "shard_unit_is_layer", d.shard_unit_is_layer);
   take(f, "whole_reduction", d.whole_reduction);
+  take(f, "gather_by_tensor", d.gather_by_tensor);
+  take(g, "bucket", [](const Field& v) { return v.bytes(); }, d.bucket);
   take(f, "unit_copies", d.unit_copies);
   take(f, "prefetch_backward", d.prefetch_backward);
   take(f, "by_owner", d.by_owner);
@@ -132,11 +134,12 @@ void apply(const Field& root, Profile& p) {
     take(g, "loss_passes", number, p.elementwise.loss_passes);
   }
   if (const auto f = root.find("low_precision")) {
-    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "source", "kind"});
+    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "primary", "source", "kind"});
     take(*f, "weights_once_a_step", p.low_precision.weights_once_a_step);
     take(*f, "norm_quantises", p.low_precision.norm_quantises);
     take(*f, "gathers_quantised", p.low_precision.gathers_quantised);
     take(*f, "saves_quantised", p.low_precision.saves_quantised);
+    take(*f, "primary", p.low_precision.primary);
   }
   if (const auto f = root.find("overlap")) {
     const Group g(*f, {"tensor_parallel", "expert_parallel", "expert_parallel_chunks", "context_parallel", "pipeline"});
@@ -147,8 +150,9 @@ void apply(const Field& root, Profile& p) {
     take(g, "pipeline", share, p.overlap.pipeline);
   }
   if (const auto f = root.find("host")) {
-    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_node", "slow_hop", "slow_below", "sharded_update"});
-    take(g, "tp_node", [](const Field& v) { return v.seconds(); }, p.host.tp_node);
+    const Group g(*f, {"step", "launch", "tp_forward", "tp_backward", "tp_step", "probe", "slow_hop", "slow_below", "sharded_update"});
+    take(g, "tp_step", [](const Field& v) { return v.seconds(); }, p.host.tp_step);
+    take(g, "probe", [](const Field& v) { return v.bytes(); }, p.host.probe);
     take(g, "slow_hop", [](const Field& v) { return v.seconds(); }, p.host.slow_hop);
     take(g, "slow_below", [](const Field& v) { return v.bandwidth(); }, p.host.slow_below);
     take(g, "sharded_update", [](const Field& v) { return v.seconds(); }, p.host.sharded_update);
@@ -158,15 +162,17 @@ void apply(const Field& root, Profile& p) {
     take(g, "launch", number, p.host.launch);
   }
   if (const auto f = root.find("memory")) {
-    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "cached_gathers",
-                       "cached_gathers_in_flight", "boundary_tensors"});
+    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned", "remap",
+                       "boundary_tensors"});
     take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
     take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
     take(g, "fragmentation", number, p.memory.fragmentation);
     take(g, "workspace", [](const Field& v) { return v.bytes(); }, p.memory.workspace);
     take(g, "gather_buffers", number, p.memory.gather_buffers);
-    take(g, "cached_gathers", number, p.memory.cached_gathers);
-    take(g, "cached_gathers_in_flight", number, p.memory.cached_gathers_in_flight);
+    take(g, "held_whole", number, p.memory.held_whole);
+    take(g, "held_shards", number, p.memory.held_shards);
+    take(g, "pinned", share, p.memory.pinned);
+    take(g, "remap", [](const Field& v) { return v.bandwidth(); }, p.memory.remap);
     take(g, "boundary_tensors", number, p.memory.boundary_tensors);
   }
   if (const auto f = root.find("compute")) {
@@ -175,24 +181,20 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel", "weights_early"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
     take(g, "gemm_share", share, p.expert_gemm_share);
     take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
     take(g, "launches", number, p.expert_launches);
     take(*f, "tensor_parallel", p.expert_tensor_parallel);
+    take(*f, "weights_early", p.expert_weights_early);
     if (const auto v = f->find("exchange"))
       p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
   }
   if (const auto f = root.find("context_parallel")) {
     const Group g(*f, {"exchange"});
     p.context_exchange = static_cast<ContextExchange>(one_of((*f)["exchange"], context_exchange_names));
-  }
-  if (const auto f = root.find("residuals")) {
-    const Group g(*f, {"step_time", "device_memory"});
-    take(g, "step_time", share, p.time_residual);
-    take(g, "device_memory", share, p.memory_residual);
   }
   if (const auto f = root.find("attention"))
     for (const auto& [generation, kernel] : f->members())
@@ -231,8 +233,6 @@ void check_complete(const Document& d, const Profile& p) {
       d.root().fail("\"" + std::string(name) + "\" is missing here and in what it extends; add it, or \"extends\": \"reference\"");
   };
   for_each_constant(p, [&](std::string_view path, const auto& c) { need(c, path.substr(1)); });
-  need(p.time_residual, "residuals/step_time");
-  need(p.memory_residual, "residuals/device_memory");
   if (p.gemm_share.value <= 0) d.root().fail("\"compute/gemm_share\" is 0; write a share above 0");
   if (p.expert_gemm_share.value <= 0) d.root().fail("\"moe/gemm_share\" is 0; write a share above 0");
   if (p.expert_imbalance.value < 1) d.root().fail("\"moe/imbalance\" is below 1; the busiest rank is at least the mean");
@@ -255,7 +255,8 @@ Profile read_profile(const std::string& what, int year, const Edits& edits) {
     root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
     if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
     apply(root, p);
-    // The first era that the year lies in wins: below `before`, or `from` on.
+    // The first era that the year lies in wins: below `before`, or `from` on. Outside the eras is the newest release.
+    if (root.find("eras") && year <= 0) p.newest = true;
     if (const auto eras = root.find("eras"); eras && year > 0)
       for (const Field& era : eras->elements()) {
         const auto from = era.find("from");

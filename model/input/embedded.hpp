@@ -18,6 +18,9 @@ std::span<const File> framework_profiles(); // model/frameworks/*.json
 std::span<const File> launch_targets();     // model/frameworks/launch/*.json
 std::span<const File> own_measurements();   // tests/own/*.jsonl
 std::span<const File> published_runs();     // tests/published/runs/*.jsonl
+std::span<const File> fitted_ledger();      // model/validation/ledger.json
+std::span<const File> residual_classes();   // model/run/residuals.json
+
 std::span<const File> question_bank();      // examples/questions/*.json
 
 }  // namespace napkin::embedded

@@ -52,16 +52,18 @@ StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateB
   m.optimizer = states.optimizer;
   const auto in_flight = scope.input("in_flight", load.in_flight.activations, "narayanan2021: micro-batches held at once");
   m.buffers = scope.read("B_workspace", o.workspace);
-  BytesT<K> cached{};  // held back by the allocator
+  // Freed, but not yet the allocator's to give again: what the communication streams of a micro-batch still own.
+  BytesT<K> gathers{};
   if (load.tp > 1) {
     m.buffers += scope.read("n_gather", o.gather_buffers) * tensors.hidden_state;
-    cached = (scope.read("n_cached", o.cached_gathers) +
-              scope.read("n_cached_more", o.cached_gathers_in_flight) * (in_flight - 1)) *
-             tensors.hidden_state;
+    gathers = scope.input("layers", load.layers, "of the stage") *
+              (scope.read("n_held", o.held_whole) + scope.read("n_held_shards", o.held_shards) / scope.input("tp", load.tp, "layout")) *
+              tensors.hidden_state;
   }
+  // Gradients in compute precision exist while a micro-batch's backward pass makes them, then only their blocks do.
   const bool stand = profile.bytes.gradients_stand;
   const BytesT<K> gradients = states.gradients + tensors.working_gradients;
-  const BytesT<K> early = stand || load.accumulates ? gradients : states.buckets;
+  const BytesT<K> early = stand || load.accumulates ? states.gradients : states.buckets;
 
   // 1. What each moment holds beside parameters, optimizer states and buffers.
   auto activations = in_flight * tensors.activations;
@@ -109,13 +111,33 @@ StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateB
   m.standing = let("M_standing", m.parameters + m.optimizer + m.buffers + at_optimizer);
 
   // 3. What the allocator and the driver add.
-  m.fragmentation = let("M_frag", scope.read("x_frag", o.fragmentation) * (m.activations + m.logits + m.transient) + cached);
+  const auto live = m.peak == Moment::optimizer ? BytesT<K>{} : m.activations + m.logits + m.transient;
+  m.fragmentation = let("M_frag", scope.read("x_frag", o.fragmentation) * live);
+  if (gathers > BytesT<K>{})
+    m.fragmentation += let("M_pinned", scope.read("x_pinned", o.pinned) * min(in_flight * gathers, live));
   m.overhead = let("M_context", scope.read("B_context", o.context) +
                                     scope.input("communicators", load.communicators, "one per parallel axis in use") *
                                         scope.read("B_comm", o.communicator));
   m.allocated = let("M_allocated", m.parameters + m.gradients + m.optimizer + m.activations + m.logits + m.transient +
                                        m.buffers);
-  m.reserved = let("M_reserved", m.allocated + m.fragmentation);
+  // A host behind its accelerator frees what has been used already; then only pipelines run ahead, while they wait.
+  auto held = gathers * (load.host_bound ? max(ScalarT<K>(0), in_flight - 2) : in_flight);
+  held += tensors.working_gradients;
+  if (held > BytesT<K>{}) {
+    // Held while passes run, and given back where memory runs out (PyTorch CUDACachingAllocator waits for the streams'
+    // events and frees its cache before it fails): never what decides whether a run fits.
+    const auto passes = m.parameters + m.optimizer + m.buffers + max(at_loss, at_backward) + held;
+    const auto beside = max(BytesT<K>{}, passes - m.allocated - m.fragmentation);
+    const auto room = fits_below * scope.input("capacity", load.capacity) - m.overhead - m.allocated - m.fragmentation;
+    m.held = let("M_held", min(beside, max(BytesT<K>{}, room)));
+    // Where less and less of it has room, ever more allocations find none: the share of them, times the share they go without.
+    const auto most = max(BytesT<K>{}, load.capacity - m.overhead - m.allocated - m.fragmentation);
+    if (load.runs_ahead && gathers > BytesT<K>{} && beside > most) {
+      const auto without = let("without_room", (beside - most) / beside);
+      m.remapped = let("M_remapped", gathers * without * without);
+    }
+  }
+  m.reserved = let("M_reserved", m.allocated + m.fragmentation + m.held);
   m.device = let("M_device", m.reserved + m.overhead);
   return m;
 }

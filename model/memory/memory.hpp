@@ -54,6 +54,8 @@ struct StageMemory {
   BytesT<K> standing{};     // allocated at the optimizer step, whatever the peak
   BytesT<K> overhead{};     // device context and communicators
   BytesT<K> fragmentation{};
+  BytesT<K> remapped{};     // of a micro-batch's freed blocks: given back to the driver and taken anew, there being no room to hold them
+  BytesT<K> held{};         // freed blocks that the allocator holds back, and gives up when memory runs out
   BytesT<K> allocated{}, reserved{}, device{};
 };
 
@@ -88,7 +90,11 @@ struct StageLoad {
   bool accumulates = false;       // gradients of earlier micro-batches exist when the next one peaks
   int tp = 1, chunks = 1;         // chunks of a rank
   bool sp = false, pipelined = false;
+  int layers = 0;                 // of the rank
+  bool host_bound = false;        // the host launches later than the accelerator works
+  bool runs_ahead = true;         // elsewhere it is ahead of it
   int communicators = 0;
+  Bytes capacity{};               // of the accelerator
 };
 
 // The peak over the moments of a step, in eager order (rajbhandari2020zero §3; zhao2023fsdp §3.4 for gathered units).

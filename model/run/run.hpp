@@ -15,7 +15,8 @@ struct Run {
   std::shared_ptr<const Architecture> model;
   std::shared_ptr<const Hardware> hardware;
   std::shared_ptr<const Profile> profile;
-  Job job;          // points at the three above
+  std::shared_ptr<const Spread> spread;
+  Job job;          // points at the four above
   Layout layout;
   FlopConvention convention = FlopConvention::full_attention;
   std::vector<std::string> assumptions;  // what was inferred, with the value used

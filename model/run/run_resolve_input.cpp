@@ -10,6 +10,7 @@
 #include "model/step/data_parallel.hpp"
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
+#include "model/run/spread_input.hpp"
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
 #include "model/pipeline/stack_flops.hpp"
@@ -32,6 +33,7 @@ class Resolver {
     set_hardware();
     set_job(with_layout);
     set_slice();
+    set_spread();
     if (with_layout) set_layout();
     return std::move(run_);
   }
@@ -98,6 +100,7 @@ class Resolver {
       if (p.data_parallel.gradient_bytes.value == p.bytes.gradient.value) p.data_parallel.gradient_bytes = width;
       p.bytes.gradient = width;
     }
+    if (p.newest) assume(fmt::format("year: the newest release of {}", p.name));
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
 
@@ -200,6 +203,12 @@ class Resolver {
     h.network = slice_for(h.network, run_.job.gpus);
     run_.hardware = std::make_shared<const Hardware>(std::move(h));
     run_.job.hardware = run_.hardware.get();
+  }
+
+  void set_spread() {
+    const Job& job = run_.job;
+    run_.spread = find_spread({run_.profile->name, run_.hardware->accelerator.name, job.precision.name, std::string(workload_kind(job))});
+    run_.job.spread = run_.spread.get();
   }
 
   void set_layout() {

@@ -21,6 +21,7 @@ struct ServedPass {
   SecondsT<K> time{};
 };
 // On `tp` ranks of a node. `job` gives model, machine, precision and the framework's kernels; its sequence and batch are not read.
+// Quantising what the products read is not priced (weights are quantised when they are loaded).
 template <class K>
 [[nodiscard]] ServedPass<K> served_pass(const Scope<K>& scope, const Job& job, int tp, const ServedBatch& batch);
 

@@ -74,26 +74,31 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
       shard_groups(expert_ranks(l), static_cast<long long>(l.ep) * l.etp * (inside ? 1 : l.pp), shards.expert);
 
   // A group of n of the job's G ranks, where the bus bandwidth over all of them was measured. Rings whose steps wait for the
-  // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links.
-  const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g) {
+  // hosts lose bandwidth as they grow, B(n) = B(G)·G/n; a group cannot be faster than that, nor than the links. On a slow
+  // cluster it is the steps that take the time, so that a message shorter than the one measured takes as long as that.
+  const auto run = [&](const char* name, Operation op, BytesT<K> bytes, const Group& g, ScalarT<K> calls = 1) {
     if (g.size <= 1 || bytes == BytesT<K>{}) return SecondsT<K>{};
-    const auto time = prices.collective(op, bytes, g);
+    const auto each = bytes / calls;
+    const auto time = calls * prices.collective(op, each, g);
     const bool leaves_node = g.span() > network.node_size;
     if (!(job.measured.world > BytesPerSecond{}) || !leaves_node) return let(name, time);
     const auto n = scope.input("n", g.size, "group");
     const auto bus = scope.input("B_world", job.measured.world, "record: network") *
                      scope.input("G", static_cast<double>(job.gpus), "job: accelerators") / n;
-    const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * bytes;
+    const auto message = slow_cluster(job) ? max(each, scope.read("S_probe", job.profile->host.probe)) : each;
+    const auto sent = (op == Operation::all_reduce ? 2.0 : 1.0) * (n - 1) / n * (calls * message);
     return let(name, max(time, choose("no faster than what was measured over all ranks", sent / bus)));
   };
   const bool owned = dp.by_owner && l.zero >= 1 && l.zero < 3;
   const bool whole = l.zero == 0 || owned || (l.zero == 1 && dp.whole_reduction);
   // Gradients: an all-reduce, or a reduce-scatter over the shards and an all-reduce of each shard over the copies.
   const auto reduce = [&](ScalarT<K> parameters, const ShardGroups& g) {
-    if (l.zero == 0 && dp.whole_reduction)
-      return run("t_all_reduce_buckets", Operation::all_reduce,
-                 parameters * scope.read("B_bucket", job.profile->bytes.bucket) * (1 * byte), g.all);
     const BytesT<K> bytes = parameters * wire_gradient;
+    if (l.zero == 0 && dp.bucket.value > Bytes{} && bytes > BytesT<K>{}) {
+      const auto made = parameters * scope.input("e", Bytes::si(job.precision.base_bytes), "precision");
+      const auto calls = let("buckets", max(ScalarT<K>(1), made / scope.read("S_bucket", dp.bucket)));
+      return run("t_all_reduce_buckets", Operation::all_reduce, bytes, g.all, calls);
+    }
     return run(whole ? "t_all_reduce_grad" : "t_reduce_scatter_grad", whole ? Operation::all_reduce : Operation::reduce_scatter,
                bytes, whole ? g.all : g.shard);
   };
@@ -105,9 +110,13 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     if (!owned || g.size <= 1) return run(name, Operation::all_gather, bytes, g);
     return scope.input("n", g.size, "owners in turn") * run(name, Operation::broadcast, bytes / g.size, g);
   };
-  const auto gather = [&](const RankParameters<K>& p) {
-    return collect("t_all_gather_param", p.dense * wire_parameter, dense.shard) +
-           collect("t_all_gather_expert", p.expert * wire_parameter, expert.shard);
+  // `layers`: those of the parameters that layers hold.
+  const bool primary = primary_weights(job);
+  const auto wire_layer = primary ? scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name) : wire_parameter;
+  const auto gather = [&](const RankParameters<K>& p, const RankParameters<K>& layers) {
+    const auto dense_bytes = primary ? (p.dense - layers.dense) * wire_parameter + layers.dense * wire_layer : p.dense * wire_parameter;
+    return collect("t_all_gather_param", dense_bytes, dense.shard) +
+           collect("t_all_gather_expert", p.expert * wire_layer, expert.shard);
   };
 
   DataParallelCost<K> c;
@@ -117,7 +126,14 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   if (!whole)
     c.reduce_replicas =
         let("t_reduce_replicas", reduce_replicas(trained.dense, dense) + reduce_replicas(trained.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
+  // Both ends hold the tied embedding: their gradients are summed once all are made (narayanan2021; Megatron-Core's embedding
+  // group).
+  if (l.pp > 1 && job.model->tied_embeddings && !job.adapters.any() && stage.parameters.lookup > ScalarT<K>(0)) {
+    const long long step = static_cast<long long>(l.tp) * l.cp * (inside ? l.dp : 1);
+    c.tied = run("t_tied_embedding", Operation::all_reduce, stage.parameters.lookup * wire_gradient,
+                 Group{.size = 2, .stride = step * (l.pp - 1)});
+  }
+  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained, stage.layers));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
     // cast and packed into the buffer that is reduced.
@@ -139,7 +155,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                           "zhao2023fsdp");
   }
   if (l.zero >= 3) {
-    c.first_unit = let("t_first_unit", gather(stage.unit));
+    c.first_unit = let("t_first_unit", gather(stage.unit, stage.unit));
     const auto copy = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
                                                                   : scope.read("B_param", job.profile->bytes.parameter);
     const auto unit = dp.shard_unit_is_layer ? stage.unit.dense + stage.unit.expert
@@ -147,6 +163,10 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     const double units = dp.shard_unit_is_layer ? 2 : 1;
     c.gathered = let("M_gathered", units * unit * copy * (1 * byte), "zhao2023fsdp");
   }
+  if (dp.gather_by_tensor && l.zero >= 1 && l.zero < 3 && dense.shard.size > 1)
+    c.gather_copies += let("t_unpack", scope.input("weights", stage.weights, "tensors of the stage") *
+                                           scope.input("n", dense.shard.size, "group") *
+                                           scope.read("t_launch", job.hardware->accelerator.launch));
   const BytePolicy& bytes = job.profile->bytes;
   c.states = state_bytes(scope, bytes, trained, shards);
   if (job.adapters.any()) c.states.parameters += frozen_bytes(scope, job.adapters.frozen_bytes, stage.parameters, shards);

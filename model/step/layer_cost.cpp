@@ -54,10 +54,20 @@ namespace {
 // (korthikanti2022 §4.2).
 constexpr double forward_messages = 0.4;
 
+// Tensors of one layer that are no matrix: the scales of its norms.
+template <class K>
+bool is_norm(const Operator<K>& o) {
+  return o.kind == Operator<K>::Kind::elementwise && o.traffic == Traffic::norm;
+}
+
 template <class K>
 bool frozen(const Job& job, const Operator<K>& o) {
   return job.adapters.any() && o.weight;
 }
+
+// Whether the backward pass of operators under tensor or context parallelism gathers their input once more: for a weight
+// gradient, and unless recomputation has just gathered it. Adapters keep the gathered input of the linear they sit beside.
+bool gathers_again(const Job& job, const LayerKey& key) { return key.recompute != Recompute::full && !job.adapters.any(); }
 
 // Prices one operator at a time and keeps the totals.
 template <class K>
@@ -68,7 +78,7 @@ class Pricer {
         job_(job),
         prices_(prices),
         key_(key),
-        gathers_again_(key.recompute != Recompute::full),
+        gathers_again_(gathers_again(job, key)),
         accelerator_(job.hardware->accelerator),
         kernel_(attention_kernel(job)),
         gemm_share_(scope.read("x_gemm", job.profile->gemm_share)),
@@ -89,7 +99,8 @@ class Pricer {
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
     const double out = job_.precision.base_bytes;
     const auto& s = o.gemm;
-    const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    if (low && job_.precision.rate != 1) share = share * scope_.input("x_recipe", job_.precision.rate, job_.precision.name);
     const auto run = [&](const GemmShape<K>& shape, double output) {
       return let(o.name, prices_.gemm(format, in, output, shape) / share,
                  "model/kernel/gemm.cpp");
@@ -119,7 +130,7 @@ class Pricer {
       // X and W are quantised forward; dY backward (with the transposes that both backward products need).
       const LowPrecision& how = job_.profile->low_precision;
       if (!(how.norm_quantises && o.input_of_norm)) {
-        forward_.elementwise += cast(s.count * s.m * s.k);
+        forward_.elementwise += cast(s.count * s.m * s.k, frozen(job_, o));
         forward_kernels_ += 1;
       }
       if (how.weights_once_a_step && frozen(job_, o)) {
@@ -130,7 +141,7 @@ class Pricer {
         forward_.elementwise += cast(s.count * s.k * s.n);
         forward_kernels_ += 1;
       }
-      backward_.elementwise += cast(s.count * s.m * s.n);
+      backward_.elementwise += cast(s.count * s.m * s.n, frozen(job_, o));
       backward_kernels_ += 1;
     }
     return forward;
@@ -192,11 +203,15 @@ class Pricer {
       const BytesT<K> bytes = quantised && op == Operation::all_gather
                                   ? job_.precision.gemm_bytes / job_.precision.base_bytes * o.bytes
                                   : o.bytes;
-      return let(o.name, prices_.collective(op, bytes, group(o.axis)));
+      return let(o.name, prices_.collective(op, bytes, group(o.axis)) + steps(o, op));
     };
     const SecondsT<K> forward = o.forward ? o.rounds * cost(o.operation) : SecondsT<K>{};
     SecondsT<K> backward = o.backward ? o.backward_rounds * cost(o.backward_operation) : SecondsT<K>{};
     if (o.regather && gathers_again_) backward += cost(Operation::all_gather);
+    if (o.axis == Axis::tp) {
+      if (o.forward) forward_steps_ += steps(o, o.operation);
+      if (o.backward) backward_steps_ += steps(o, o.backward_operation);
+    }
     switch (o.axis) {
       case Axis::tp:
         forward_.tp += (1 - tp_hidden_) * forward;
@@ -248,16 +263,22 @@ class Pricer {
     auto forward_host = forward_kernels_ * launch_, backward_host = backward_kernels_ * launch_;
     if (layer && key_.tp > 1) {
       const HostCosts& h = job_.profile->host;
-      const double nodes = std::max(1.0, key_.tp / static_cast<double>(job_.hardware->network.node_size));
-      auto more = scope_.input("nodes beyond the first", nodes - 1) * scope_.read("t_host_node", h.tp_node);
-      if (job_.measured.intra_node > BytesPerSecond{} && job_.measured.intra_node < h.slow_below.value)
+      SecondsT<K> more{};
+      if (slow_cluster(job_)) {
         more = choose("a slow cluster: all-reduce within a node was measured below the profile's bound",
-                      more + scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+                      scope_.input("tp", key_.tp, "layout") * scope_.read("t_slow_hop", h.slow_hop));
+        // Its late launches and the steps of rings between nodes follow each other.
+        forward_host += forward_steps_;
+        backward_host += backward_steps_;
+      }
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
     forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
     backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
+  }
+  [[nodiscard]] bool host_bound() const {
+    return slow_cluster(job_) && forward_.host > SecondsT<K>{} && backward_.host > SecondsT<K>{};
   }
   [[nodiscard]] const PassCost<K>& forward() const { return forward_; }
   [[nodiscard]] const PassCost<K>& backward() const { return backward_; }
@@ -270,8 +291,17 @@ class Pricer {
   SecondsT<K> chain(BytesT<K> bytes, Traffic traffic) {
     return elementwise_cost(scope_, accelerator_, bytes, traffic).time + (chain_kernels_ - 1) * floor_;
   }
-  SecondsT<K> cast(ScalarT<K> elements) {
-    return let("cast", elementwise_cost(scope_, accelerator_, elements * cast_).time);
+  // Between nodes every step of a TP ring waits for the proxy of the next one.
+  SecondsT<K> steps(const Operator<K>& o, Operation op) {
+    const auto& step = job_.profile->host.tp_step;
+    if (o.axis != Axis::tp || key_.tp <= job_.hardware->network.node_size || !(step.value > Seconds{})) return {};
+    const double rounds = op == Operation::all_reduce ? 2 : 1;
+    return scope_.input("steps", rounds * (key_.tp - 1), "of the ring") * scope_.read("t_tp_step", step);
+  }
+  // Without a weight gradient nothing reads the second, column-wise copy.
+  SecondsT<K> cast(ScalarT<K> elements, bool one_copy = false) {
+    const auto each = one_copy ? cast_ - scope_.input("e_gemm", Bytes::si(job_.precision.gemm_bytes), job_.precision.name) : cast_;
+    return let("cast", elementwise_cost(scope_, accelerator_, elements * each).time);
   }
   // Rank order tp-cp-ep-dp-pp; among the experts' ranks etp runs fastest, then ep (Megatron-Core parallel_state).
   [[nodiscard]] Group group(Axis axis) const {
@@ -300,6 +330,7 @@ class Pricer {
   ScalarT<K> gradient_;
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
+  SecondsT<K> forward_steps_{}, backward_steps_{};
   SecondsT<K> weight_gradient_{}, once_{}, waits_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
@@ -324,9 +355,6 @@ BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
   return quantised ? job.precision.gemm_bytes / job.precision.base_bytes * o.saved : o.saved;
 }
 
-// Whether the backward pass of operators under tensor or context parallelism gathers their input once more.
-bool gathers_again(const LayerKey& key) { return key.recompute != Recompute::full; }
-
 // What the passes come to under one kind of recomputation; `times` are the operators' forward times.
 template <class K>
 LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, const Pricer<K>& pricer,
@@ -345,6 +373,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
       dropped += share * saved;
       kept += (1 - share) * saved;
     }
+    if ((o.kind == Operator<K>::Kind::gemm && o.weight) || is_norm(o)) c.weights += 1;
     if (o.at_once > BytesT<K>{}) c.at_once += o.at_once;
     if (o.returned > BytesT<K>{}) c.returned += o.returned;
     if (o.kind == Operator<K>::Kind::gemm && o.weight) {
@@ -353,6 +382,7 @@ LayerCost<K> recomputed(Scope<K> scope, const Job& job, const LayerKey& key, con
       c.output_gradients += output;
     }
   }
+  c.host_bound = pricer.host_bound();
   c.forward = pricer.forward();
   c.backward = pricer.backward();
   c.weight_gradient = pricer.weight_gradient();
@@ -387,7 +417,7 @@ void price_each(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, 
   for (const bool again : {true, false}) {
     std::optional<Pricer<K>> pricer;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (again != (gathers_again(keys[i]) || !regathers)) continue;
+      if (again != (gathers_again(job, keys[i]) || !regathers)) continue;
       if (!pricer) {
         pricer.emplace(scope, job, keys[i], prices);
         for (std::size_t o = 0; o < operators.size(); ++o) times[o] = pricer->run(operators[o]);
@@ -451,7 +481,39 @@ LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Price
   return cost;
 }
 
+template <class K>
+FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& key, FlopConvention convention) {
+  const Architecture& a = *job.model;
+  // One sequence on one rank: what is executed does not depend on how it is cut.
+  LayerKey whole = key;
+  whole.tp = whole.cp = whole.ep = whole.etp = whole.micro_batch = 1;
+  whole.sp = false;
+  FlopsT<K> sum{};
+  for (std::size_t k = 0; k < a.kinds.size(); ++k) {
+    double layers = static_cast<double>(std::count(a.layers.begin(), a.layers.end(), static_cast<std::uint8_t>(k)));
+    if (static_cast<int>(k) == a.mtp_kind) layers += a.mtp_layers;
+    if (layers == 0) continue;
+    FlopsT<K> layer{};
+    for (const Operator<K>& o : layer_operators(scope, a, a.kinds[k], shard_of(job, whole), *job.profile)) {
+      const auto share = meant(o.rerun, o.second_rerun, key.modules);
+      if (share.si() == 0) continue;
+      if (o.kind == Operator<K>::Kind::gemm) {
+        const auto imbalance = o.local_experts > 0 ? scope.read("imbalance", job.profile->expert_imbalance) : ScalarT<K>(1);
+        layer += share * (2 * o.gemm.count * o.gemm.m * o.gemm.n * o.gemm.k / imbalance) * flop;
+      } else if (o.kind == Operator<K>::Kind::attention && convention != FlopConvention::weights_only) {
+        const auto& s = o.attention;
+        const double span = s.window > 0 ? std::min(s.keys.si(), static_cast<double>(s.window)) : s.keys.si();
+        const double keys = convention == FlopConvention::causal_half ? 0.5 * span : span;
+        layer += share * (2 * s.batch * s.queries * scope.input("keys", keys, "a query may see") * s.heads * (s.head_dim + s.v_head_dim)) * flop;
+      }
+    }
+    sum += scope.input("layers", layers, a.kinds[k].name) * layer;
+  }
+  return let("F_rerun", sum / scope.input("s", static_cast<double>(job.sequence), "job: sequence length"), "korthikanti2022");
+}
+
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
+  template FlopsT<K> rerun_flops_per_token(Scope<K>, const Job&, const LayerKey&, FlopConvention);            \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
   template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \

@@ -8,6 +8,7 @@
 #include "model/kernel/kernel.hpp"
 #include "model/step/layout.hpp"
 #include "model/step/prices.hpp"
+#include "model/transformer/flops.hpp"
 #include "model/transformer/operators.hpp"
 
 namespace napkin {
@@ -32,6 +33,8 @@ struct LayerCost {
   SecondsT<K> weight_gradient{};  // of `backward`: the products zero-bubble schedules may put off (qi2024zerobubble)
   SecondsT<K> once{};             // once a step: weights quantised for all its micro-batches
   ScalarT<K> adapters{};          // trained parameters of low-rank adapters
+  bool host_bound = false;        // on a slow cluster: its launches take longer than its kernels
+  double weights = 0;             // weight tensors (of routed experts: one for each product)
   BytesT<K> saved{};              // kept per micro-batch
   BytesT<K> at_once{};            // of `saved`: alive only around the loss of one micro-batch
   BytesT<K> returned{};           // kept beside it until the step ends
@@ -59,7 +62,7 @@ struct LayerKey {
 // The kernel a job's attention runs on: the profile's choice for the accelerator's generation.
 [[nodiscard]] std::string_view attention_kernel(const Job& job);
 
-// Prices a list of operators, recomputed as the key says; `name` prefixes the derivation.
+// A list of operators, recomputed as the key says; `name` prefixes the derivation.
 template <class K>
 [[nodiscard]] LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key,
                                  const std::vector<Operator<K>>& operators, const char* name);
@@ -70,6 +73,10 @@ template <class K>
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs);
+
+// FLOPs per token that selective recomputation executes again: of the products and the attention that the key's modules name.
+template <class K>
+[[nodiscard]] FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& key, FlopConvention convention);
 
 // The ends of the model, never recomputed.
 template <class K>

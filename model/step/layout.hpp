@@ -10,6 +10,7 @@
 #include "hardware/hardware.hpp"
 #include "model/frameworks/profile.hpp"
 #include "model/pipeline/pipeline.hpp"
+#include "model/step/spread.hpp"
 #include "model/transformer/architecture.hpp"
 #include "model/transformer/operators.hpp"
 
@@ -66,6 +67,7 @@ struct Precision {
   double base_bytes = 2;          // of an element of `base`
   double gemm_bytes = 2;          // of an element of `gemm`, scales included
   double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
+  double rate = 1;                // share of the format's matrix rate that the recipe's products reach
 };
 
 // Bandwidths a cluster was measured to have when the job ran, as all-reduce bus bandwidth; zero = not measured.
@@ -95,8 +97,17 @@ struct Job {
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
-  MeasuredNetwork measured;         // changes times, never memory
+  MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
+  const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
+// The weights of layers stand and travel in the 8-bit format that is multiplied.
+[[nodiscard]] inline bool primary_weights(const Job& j) {
+  return j.profile->low_precision.primary && j.precision.gemm == Format::fp8 && !j.adapters.any();
+}
+// The record's cluster was measured to be slower within a node than the profile's bound.
+[[nodiscard]] inline bool slow_cluster(const Job& j) {
+  return j.measured.intra_node > BytesPerSecond{} && j.measured.intra_node < j.profile->host.slow_below.value;
+}
 [[nodiscard]] inline std::int64_t micro_batches(const Job& j, const Layout& l) {
   return j.batch / (l.dp * l.micro_batch);
 }

@@ -4,9 +4,13 @@ namespace napkin {
 
 template <class K>
 void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention convention, Prediction<K>& p) {
-  const auto residual = scope.read("residual", job.profile->time_residual);
-  p.shortest = let("shortest", (1 - residual) * p.step.time);
-  p.longest = let("longest", (1 + residual) * p.step.time);
+  const Spread unknown, &spread = job.spread != nullptr ? *job.spread : unknown;
+  p.shortest = let("shortest", scope.read("low", spread.time.low) * p.step.time);
+  p.longest = let("longest", scope.read("high", spread.time.high) * p.step.time);
+  // What was measured is inside the allocator; context and communicators stay as they are.
+  const auto& memory = p.step.memory;
+  p.least = let("least", memory.overhead + scope.read("low", spread.memory.low) * memory.reserved);
+  p.most = let("most", memory.overhead + scope.read("high", spread.memory.high) * memory.reserved);
   const auto gpus = scope.input("G", static_cast<double>(job.gpus), "job: accelerators");
   const auto tokens = let("tokens", scope.input("B", static_cast<double>(job.batch), "job: sequences per step") *
                                         scope.input("s", static_cast<double>(job.sequence), "job: sequence length"));
@@ -17,8 +21,9 @@ void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention 
   p.mfu = let("mfu", p.model_rate / p.peak, "chowdhery2022palm");
   p.hfu = p.mfu;
   if (layout.recompute != Recompute::none) {
-    const auto again = recompute_flops_per_token(scope, *job.model, job.sequence, convention,
-                                                 layout.recompute == Recompute::full);
+    const auto again = layout.recompute == Recompute::full
+                           ? recompute_flops_per_token(scope, *job.model, job.sequence, convention, true)
+                           : rerun_flops_per_token(scope, job, layer_key(job, layout), convention);
     p.hfu = let("hfu", (p.token_flops.total + again) * p.tokens_per_gpu / p.peak, "korthikanti2022");
   }
 }

@@ -23,6 +23,8 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.recompute += n * l.recompute;
     s.weight_gradient += n * l.weight_gradient;
     s.once += n * l.once;
+    s.weights += n * l.weights;
+    s.host_bound = s.host_bound || l.host_bound;
     s.tensors.activations += n * l.saved;
     s.tensors.layer = max(s.tensors.layer, l.saved);
     s.tensors.output_gradients += n * l.output_gradients;
@@ -30,10 +32,8 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
     s.parameters.adapters += n * l.adapters;
-    // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
-    if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
-      s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
-                             scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    s.layers.dense += n * costs.parameters[kind].dense;
+    s.layers.expert += n * costs.parameters[kind].expert;
     s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
     s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
   };
@@ -50,6 +50,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.ends_backward += costs.embedding.backward.total();
     s.tensors.activations += costs.embedding.saved;
     s.parameters.dense += costs.embedding_parameters;
+    s.weights += 1;
     if (!content.head || !job.model->tied_embeddings) s.parameters.lookup = costs.embedding_parameters;
   }
   if (content.head) {
@@ -59,6 +60,7 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.tensors.head = let("M_logits", costs.head.saved);
     s.tensors.head_kept = costs.head.saved - costs.head.at_once;
     s.tensors.outputs = costs.head.returned;
+    s.weights += costs.head.weights;
     s.parameters.dense += content.embedding ? costs.tied_head_parameters : costs.head_parameters;
   }
   // Each MTP module is a layer, a projection of two hidden states to one, and a pass through the shared head
@@ -81,6 +83,14 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.backward = content.share * s.backward;
     for (SecondsT<K>* t : {&s.recompute, &s.weight_gradient, &s.ends_forward, &s.ends_backward}) *t = content.share * *t;
     s.tensors.activations = content.share * s.tensors.activations;
+  }
+  // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8); beside the one in
+  // high precision, or instead of it.
+  if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0) {
+    const auto linears = s.layers.dense + s.layers.expert;
+    s.tensors.quantised = 2 * linears * scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    if (primary_weights(job))
+      s.tensors.quantised = s.tensors.quantised - linears * scope.read("B_param", job.profile->bytes.parameter) * (1 * byte);
   }
   s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
   s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);

@@ -17,8 +17,11 @@ struct StageCost {
   SecondsT<K> ends_forward{}, ends_backward{};  // embedding, head and loss
   SecondsT<K> forward_total{}, backward_total{};
   RankParameters<K> parameters{};  // of the whole stage
+  RankParameters<K> layers{};      // of its layers
   RankParameters<K> unit{};        // of its largest layer
   int depth = 0;                   // layers
+  double weights = 0;              // weight tensors
+  bool host_bound = false;         // a layer's launches take longer than its kernels
   StageTensors<K> tensors{};
 };
 

@@ -21,4 +21,10 @@ struct ConstantCount {
 // what it inherits; eras count.
 [[nodiscard]] std::vector<ConstantCount> constants_of(const std::vector<Replay>& rows);
 
+// Leaves that the shipped files call fitted and the ledger does not hold: to kernels, by machine, and to collectives.
+struct KernelConstants {
+  std::size_t machines = 0, leaves = 0, library = 0;
+};
+[[nodiscard]] KernelConstants kernel_constants();
+
 }  // namespace napkin::validation

@@ -3,7 +3,9 @@
 #include "hardware/hardware_input.hpp"
 #include "model/frameworks/profile_input.hpp"
 #include "model/input/document_input.hpp"
+#include "model/input/embedded.hpp"
 #include "model/validation/constants.hpp"
+#include "model/validation/ledger.hpp"
 
 namespace napkin::validation {
 namespace {
@@ -50,6 +52,26 @@ std::vector<ConstantCount> constants_of(const std::vector<Replay>& rows) {
   }
   std::stable_sort(out.begin(), out.end(), [](const ConstantCount& a, const ConstantCount& b) { return a.rows > b.rows; });
   return out;
+}
+
+KernelConstants kernel_constants() {
+  KernelConstants k;
+  const auto fitted = [](const Document& d) {
+    std::map<Evidence, std::size_t> by_kind;
+    count(d.root(), std::nullopt, by_kind);
+    return by_kind[Evidence::fitted];
+  };
+  for (const std::string& name : catalog_names()) {
+    const std::size_t n = fitted(Document::parse(*catalog_text(name), name + ".json"));
+    std::size_t in_ledger = 0;
+    for (const FittedConstant& c : ledger())
+      for (const std::string& place : c.places) in_ledger += split_place(place).first == name;
+    if (n <= in_ledger) continue;
+    ++k.machines;
+    k.leaves += n - in_ledger;
+  }
+  for (const auto& f : embedded::collective_tunings()) k.library += fitted(Document::parse(f.text, std::string(f.name) + ".json"));
+  return k;
 }
 
 }  // namespace napkin::validation

@@ -82,6 +82,7 @@ void derive(Measurement& m, const Job& job, const Prediction<Plain>& p) {
 void compare(Replay& r, const Run& run, const Prediction<Plain>& p) {
   derive(r.measured, run.job, p);
   r.run.family = family_of(*run.model);
+  r.run.workload = workload_kind(run.job);
   r.run.hardware = run.hardware->accelerator.name;
   r.run.precision = run.job.precision.name;
   r.run.gpus = static_cast<double>(run.job.gpus);

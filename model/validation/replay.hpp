@@ -48,7 +48,9 @@ struct Description {
   std::string id, place;                // "runs.jsonl:12"
   std::string kind = "run";             // a measurement's own word: "gemm", "all_reduce", "moe_layer_fwd_bwd", "decode"
   std::string family;                   // "dense", "moe", "hybrid"; empty when the model was not read
+  std::string workload;                 // the same, or "lora"
   double gpus = 0;
+  double message = 0;                   // bytes of a collective; 0 = not one
   std::string source, framework, hardware, precision, task, model;
   std::string configuration;            // model fields, GPUs, sequence, global batch and source as one text
   std::string title;                    // the same for people, without the source

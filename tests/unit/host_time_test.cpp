@@ -34,16 +34,45 @@ TEST_SUITE("host-time") {
     CHECK(step_of(t, plain_layout).time == before);
   }
 
-  TEST_CASE("each node more that a TP group spans adds to the floor") {
+  TEST_CASE("steps of a TP ring between nodes wait for one another, those within a node do not") {
     TestJob t("llama3-70b", "h100", "nanotron", 32, 512, 2);
-    const auto host = [&](int tp) { return term(step_of(t, {.tp = tp, .sp = true, .dp = 32 / tp, .micro_batch = 1}), Term::host); };
     t.profile.kv_replication = true;
-    const auto first = host(16);
-    t.profile.host.tp_node.value = t.profile.host.tp_node.value + 1 * ms;
-    CHECK((host(16) - first).si() == doctest::Approx(80 * 1e-3).epsilon(1e-6));  // one micro-batch, 80 layers, one node more
+    t.profile.host.tp_forward.value = t.profile.host.tp_backward.value = Seconds{};
+    t.profile.host.launch.value = 0;
+    const auto comm = [&](int tp) {
+      return term(step_of(t, {.tp = tp, .sp = true, .dp = 32 / tp, .micro_batch = 1}), Term::tp_comm);
+    };
+    const auto within = comm(8), between = comm(16);
+    t.profile.host.tp_step.value = t.profile.host.tp_step.value + 10 * us;
+    CHECK(comm(8) == within);
+    // One micro-batch, 80 layers of 10 messages (4 forward, 4 backward, 2 gathered again), 15 steps each.
+    CHECK((comm(16) - between).si() == doctest::Approx(80 * 10 * 15 * 10e-6).epsilon(1e-6));
   }
 
-  TEST_CASE("a measured network changes times, never memory") {
+  TEST_CASE("on a slow cluster a bucket takes as long as the message its bandwidth was measured with") {
+    TestJob t("llama3-8b", "h100", "nanotron", 64, 4096, 64);
+    const Layout ddp{.dp = 64}, sharded{.dp = 64, .zero = 1};
+    t.job.measured = {.world = 97 * GB / second, .intra_node = 460 * GB / second};
+    const auto healthy = term(step_of(t, ddp), Term::dp_comm), healthy_whole = term(step_of(t, sharded), Term::dp_comm);
+    t.job.measured.intra_node = 425 * GB / second;
+    CHECK(term(step_of(t, ddp), Term::dp_comm) > 4 * healthy);
+    CHECK(term(step_of(t, sharded), Term::dp_comm) == healthy_whole);  // one message, larger than that
+  }
+
+  TEST_CASE("what the allocator holds back never decides whether a layout fits") {
+    TestJob t("llama3-8b", "h100", "nanotron", 64, 4096, 64);
+    t.profile.kv_replication = true;
+    const Layout l{.tp = 8, .sp = true, .dp = 8, .zero = 1, .micro_batch = 2};
+    const auto with = step_of(t, l).memory;
+    t.profile.memory.held_whole.value = 40;
+    const auto more = step_of(t, l).memory;
+    CHECK(more.held > with.held);
+    CHECK(more.allocated == with.allocated);
+    CHECK(more.reserved <= fits_below * t.hardware.accelerator.capacity.value);
+    CHECK(verdict(more.device, t.hardware.accelerator.capacity.value) == Verdict::fits);
+  }
+
+  TEST_CASE("a measured network changes times, never what is live nor the verdict") {
     TestJob t("llama3-8b", "h100", "nanotron", 64, 4096, 64);
     const Layout l{.tp = 4, .sp = true, .dp = 16, .zero = 1};
     const auto nominal = step_of(t, l);
@@ -54,8 +83,12 @@ TEST_SUITE("host-time") {
     const auto slow = step_of(t, l);
     CHECK(term(slow, Term::host) > term(nominal, Term::host));
     CHECK(term(slow, Term::dp_comm) > term(nominal, Term::dp_comm));
-    CHECK(slow.memory.device == nominal.memory.device);
-    CHECK(slow.memory.reserved == nominal.memory.reserved);
+    CHECK(slow.memory.allocated == nominal.memory.allocated);
+    CHECK(slow.memory.fragmentation == nominal.memory.fragmentation);
+    // A host that falls behind leaves less for the allocator to hold back, which no verdict depends on.
+    CHECK(slow.memory.held <= nominal.memory.held);
+    const Bytes capacity = t.hardware.accelerator.capacity.value;
+    CHECK(verdict(slow.memory.device, capacity) == verdict(nominal.memory.device, capacity));
   }
 
   TEST_CASE("units that are cast and packed cost their bytes in every pass") {
