@@ -32,7 +32,7 @@ Goodput<K> goodput_with(Scope<K> scope, const Job& job, SecondsT<K> step, BytesT
   g.goodput = exact_goodput(g.interval, g.write, g.restart, g.mttf);
   if (!(g.goodput.si() > 0) || !(g.interval.si() > 0))
     throw InputError("goodput: no progress between failures " + format(g.mttf) + " apart: a checkpoint takes " +
-                     format(g.write) + ", restarting and loading " + format(g.restart)); writing and restarting take longer");
+                     format(g.write) + ", restarting and loading " + format(g.restart));
   g.effective = let("T_effective", step / g.goodput);
   return g;
 }
