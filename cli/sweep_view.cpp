@@ -75,8 +75,8 @@ std::string largest_loss(const Json& row, const Json& other) {
   return most.empty() ? std::string("nothing") : most + " +" + format(Seconds::si(loss));
 }
 
-// "--micro-batch: rule "..." is broken: batch 8 over dp 16; a batch of 16 would divide" without the flag and the advice: nobody
-// gave the flag here.
+// "--micro-batch: rule "..." is broken: batch 8 over dp 16; a batch of 16 would divide" without the flag and the
+// advice: nobody gave the flag here.
 std::string brief(std::string why) {
   if (const auto colon = why.find(": "); why.starts_with("--") && colon != why.npos) why.erase(0, colon + 2);
   return why.substr(0, why.find("; "));
