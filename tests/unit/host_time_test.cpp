@@ -39,6 +39,7 @@ TEST_SUITE("host-time") {
     t.profile.kv_replication = true;
     t.profile.host.tp_forward.value = t.profile.host.tp_backward.value = Seconds{};
     t.profile.host.launch.value = 0;
+    t.profile.overlap.tensor_parallel.value = 0;
     const auto comm = [&](int tp) {
       return term(step_of(t, {.tp = tp, .sp = true, .dp = 32 / tp, .micro_batch = 1}), Term::tp_comm);
     };
