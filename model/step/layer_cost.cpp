@@ -457,14 +457,6 @@ void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, 
 }
 
 template <class K>
-LayerCost<K> price(Scope<K> scope, const Job& job, const LayerKey& key, const std::vector<Operator<K>>& operators, const char* name) {
-  Prices<K> prices(scope, job);
-  LayerCost<K> cost;
-  price(scope, job, std::span(&key, 1), operators, name, prices, std::span(&cost, 1));
-  return cost;
-}
-
-template <class K>
 LayerCost<K> embedding_cost(Scope<K> scope, const Job& job, const LayerKey& of, Prices<K>& prices) {
   const LayerKey key = kept_whole(of);
   LayerCost<K> cost;
@@ -488,7 +480,6 @@ LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Price
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
-  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
   template void layer_cost(Scope<K>, const Job&, std::span<const LayerKey>, const LayerKind&, Prices<K>&,     \
                            std::span<LayerCost<K>>);                                                          \
