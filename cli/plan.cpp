@@ -151,10 +151,6 @@ void run(Options o, Session& session) {
     emit_ranked(o, base, outcome, session);
     if (o.output.path.empty()) return;
   }
-  if (!o.emit.empty() && !outcome.best.empty()) {
-    emit_ranked(o, base, outcome, session);
-    if (o.output.path.empty()) return;
-  }
   if (o.format == OutputFormat::json) {
     auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
     if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
@@ -201,9 +197,6 @@ void add_plan(CLI::App& app, Session& session) {
       ->check(CLI::Range(0.0, 1e6));
   add_goodput_options(*command, o->failures);
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
-  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
-  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
-  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
   command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
   command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");

@@ -57,6 +57,7 @@ void for_each_constant(P& p, F f) {
   f("/memory/held_whole", p.memory.held_whole);
   f("/memory/held_shards", p.memory.held_shards);
   f("/memory/pinned", p.memory.pinned);
+  f("/memory/remap", p.memory.remap);
   f("/memory/boundary_tensors", p.memory.boundary_tensors);
   f("/memory/fragmentation", p.memory.fragmentation);
   f("/compute/gemm_share", p.gemm_share);

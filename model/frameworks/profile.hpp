@@ -134,6 +134,7 @@ struct MemoryOverheads {
   // and sharded ones beside them: the allocator holds them back until memory runs out (PyTorch record_stream).
   Constant<Scalar> held_whole, held_shards;
   Constant<Scalar> pinned;            // share of the held blocks that lie between live activations and stay
+  Constant<BytesPerSecond> remap;     // at which blocks are given back to the driver and taken anew
   Constant<Scalar> boundary_tensors;  // hidden states that a pipeline stage keeps at its ends per micro-batch in flight
   Constant<Scalar> fragmentation;     // reserved − allocated that no release gives back, as a share of activations
 };

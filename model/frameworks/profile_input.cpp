@@ -162,7 +162,7 @@ void apply(const Field& root, Profile& p) {
     take(g, "launch", number, p.host.launch);
   }
   if (const auto f = root.find("memory")) {
-    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned",
+    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned", "remap",
                        "boundary_tensors"});
     take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
     take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
@@ -172,6 +172,7 @@ void apply(const Field& root, Profile& p) {
     take(g, "held_whole", number, p.memory.held_whole);
     take(g, "held_shards", number, p.memory.held_shards);
     take(g, "pinned", share, p.memory.pinned);
+    take(g, "remap", [](const Field& v) { return v.bandwidth(); }, p.memory.remap);
     take(g, "boundary_tensors", number, p.memory.boundary_tensors);
   }
   if (const auto f = root.find("compute")) {

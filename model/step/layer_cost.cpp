@@ -99,7 +99,8 @@ class Pricer {
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
     const double out = job_.precision.base_bytes;
     const auto& s = o.gemm;
-    const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    if (low && job_.precision.rate != 1) share = share * scope_.input("x_recipe", job_.precision.rate, job_.precision.name);
     const auto run = [&](const GemmShape<K>& shape, double output) {
       return let(o.name, prices_.gemm(format, in, output, shape) / share,
                  "model/kernel/gemm.cpp");

@@ -67,6 +67,7 @@ struct Precision {
   double base_bytes = 2;          // of an element of `base`
   double gemm_bytes = 2;          // of an element of `gemm`, scales included
   double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
+  double rate = 1;                // share of the format's matrix rate that the recipe's products reach
 };
 
 // Bandwidths a cluster was measured to have when the job ran, as all-reduce bus bandwidth; zero = not measured.
