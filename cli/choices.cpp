@@ -26,7 +26,7 @@ constexpr double near_best = 0.10;
 struct Chosen {
   const SourceText* source = nullptr;
   Replay replay;
-  std::size_t rows = 1;   // of the problem
+  std::size_t rows = 1;  // of the problem
 };
 
 struct Compared {
@@ -39,10 +39,13 @@ struct Compared {
 std::string problem_of(const Replay& r) {
   // `configuration` ends with the source, which is not the problem's.
   const std::string& all = r.run.configuration;
-  return all.substr(0, all.rfind('|')) + '|' + r.run.hardware + '|' + r.run.precision + '|' + r.run.framework + '|' + r.run.task;
+  return all.substr(0, all.rfind('|')) + '|' + r.run.hardware + '|' + r.run.precision + '|' + r.run.framework + '|' +
+         r.run.task;
 }
 
-double speed(const Replay& r) { return at(r.measured.figures, Metric::tokens_per_s_per_gpu).value_or(0); }
+double speed(const Replay& r) {
+  return at(r.measured.figures, Metric::tokens_per_s_per_gpu).value_or(0);
+}
 
 struct Selection {
   std::vector<Chosen> chosen;
@@ -56,10 +59,14 @@ Selection select(const std::vector<SourceText>& sources, std::int64_t min_gpus, 
   std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].run.kind != "run") continue;
-    if (!rows[i].refused.empty()) ++s.refused;
-    else if (rows[i].run.suspect) ++s.suspect;
-    else if (rows[i].measured.out_of_memory.value_or(false)) ++s.out_of_memory;
-    else if (rows[i].run.gpus < static_cast<double>(min_gpus)) ++s.small;
+    if (!rows[i].refused.empty())
+      ++s.refused;
+    else if (rows[i].run.suspect)
+      ++s.suspect;
+    else if (rows[i].measured.out_of_memory.value_or(false))
+      ++s.out_of_memory;
+    else if (rows[i].run.gpus < static_cast<double>(min_gpus))
+      ++s.small;
     else {
       const auto [at, fresh] = known.try_emplace(problem_of(rows[i]), s.chosen.size());
       if (fresh) {
@@ -77,7 +84,8 @@ Selection select(const std::vector<SourceText>& sources, std::int64_t min_gpus, 
 // The term in which theirs takes longest against ours.
 TermDifference<Seconds> largest_loss(const Compared& c) {
   const Difference d = difference(c.choice.best->cost, c.choice.theirs);
-  return *std::max_element(d.time.begin(), d.time.end(), [](const auto& a, const auto& b) { return a.change() < b.change(); });
+  return *std::max_element(d.time.begin(), d.time.end(),
+                           [](const auto& a, const auto& b) { return a.change() < b.change(); });
 }
 
 std::string mostly(const Compared& c) {
@@ -99,11 +107,13 @@ std::string differs(const Compared& c) {
   return s.empty() ? "the same" : s;
 }
 
-std::string rank_text(const Choice& c) { return (c.rank_is_exact ? "" : "> ") + std::to_string(c.rank_is_exact ? c.rank : c.rank - 1); }
+std::string rank_text(const Choice& c) {
+  return (c.rank_is_exact ? "" : "> ") + std::to_string(c.rank_is_exact ? c.rank : c.rank - 1);
+}
 
 struct Totals {
   std::size_t fit = 0, near = 0;
-  std::vector<double> gains;                                     // increasing
+  std::vector<double> gains;                                    // increasing
   std::map<std::string, std::vector<double>, std::less<>> far;  // gains above near_best, by the term that explains most
 };
 Totals totals(const std::vector<Compared>& all) {
@@ -123,17 +133,30 @@ Json to_json(const std::vector<Compared>& all, const Selection& s) {
   j["choices"] = Json::array();
   for (const Compared& c : all) {
     const Bytes capacity = c.run.hardware->accelerator.capacity.value;
-    Json& row = j["choices"].emplace_back(Json{{"id", c.chosen.replay.run.id}, {"model", c.chosen.replay.run.model}, {"hardware", c.run.hardware->accelerator.name},
-                                               {"framework", c.run.profile->name}, {"precision", c.run.job.precision.name}, {"gpus", c.run.job.gpus}, {"seq_len", c.run.job.sequence},
-                                               {"global_batch", c.run.job.batch}, {"rows", c.chosen.rows}});
-    row["theirs"] = {{"layout", layout_json(c.run.layout)}, {"words", describe(c.run.layout)}, {"step_time_s", c.choice.theirs.time.si()}, {"memory", memory_json(c.choice.theirs.memory, capacity)}};
-    if (const auto& t = at(c.chosen.replay.measured.figures, Metric::step_time)) row["theirs"]["measured_step_time_s"] = *t;
+    Json& row = j["choices"].emplace_back(Json{{"id", c.chosen.replay.run.id},
+                                               {"model", c.chosen.replay.run.model},
+                                               {"hardware", c.run.hardware->accelerator.name},
+                                               {"framework", c.run.profile->name},
+                                               {"precision", c.run.job.precision.name},
+                                               {"gpus", c.run.job.gpus},
+                                               {"seq_len", c.run.job.sequence},
+                                               {"global_batch", c.run.job.batch},
+                                               {"rows", c.chosen.rows}});
+    row["theirs"] = {{"layout", layout_json(c.run.layout)},
+                     {"words", describe(c.run.layout)},
+                     {"step_time_s", c.choice.theirs.time.si()},
+                     {"memory", memory_json(c.choice.theirs.memory, capacity)}};
+    if (const auto& t = at(c.chosen.replay.measured.figures, Metric::step_time))
+      row["theirs"]["measured_step_time_s"] = *t;
     row["feasible"] = c.choice.fits;
     row["rank"] = c.choice.rank;
     row["rank_is_exact"] = c.choice.rank_is_exact;
     row["of"] = c.choice.feasible;
     if (c.choice.best) {
-      row["best"] = {{"layout", layout_json(c.choice.best->layout)}, {"words", describe(c.choice.best->layout)}, {"step_time_s", c.choice.best->cost.time.si()}, {"memory", memory_json(c.choice.best->cost.memory, capacity)}};
+      row["best"] = {{"layout", layout_json(c.choice.best->layout)},
+                     {"words", describe(c.choice.best->layout)},
+                     {"step_time_s", c.choice.best->cost.time.si()},
+                     {"memory", memory_json(c.choice.best->cost.memory, capacity)}};
       row["gain"] = c.choice.gain();
       row["differs"] = differs(c);
     }
@@ -142,25 +165,44 @@ Json to_json(const std::vector<Compared>& all, const Selection& s) {
   }
   const Totals t = totals(all);
   const double n = static_cast<double>(all.size());
-  j["summary"] = {{"n", all.size()}, {"refused", s.refused}, {"suspect", s.suspect}, {"out_of_memory", s.out_of_memory}, {"fewer_gpus", s.small}};
+  j["summary"] = {{"n", all.size()},
+                  {"refused", s.refused},
+                  {"suspect", s.suspect},
+                  {"out_of_memory", s.out_of_memory},
+                  {"fewer_gpus", s.small}};
   if (!all.empty()) {
     j["summary"]["feasible_share"] = static_cast<double>(t.fit) / n;
     j["summary"]["within_10_pct_share"] = static_cast<double>(t.near) / n;
   }
   if (!t.gains.empty()) j["summary"]["median_gain"] = percentile(t.gains, 0.5);
-  for (const auto& [term, gains] : t.far) j["summary"]["further_off"][term] = {{"n", gains.size()}, {"median_gain", percentile(gains, 0.5)}};
+  for (const auto& [term, gains] : t.far)
+    j["summary"]["further_off"][term] = {{"n", gains.size()}, {"median_gain", percentile(gains, 0.5)}};
   return j;
 }
 
-Table choices_table(const std::vector<Compared>& all, OutputFormat format) {
+Table choices_table(const std::vector<Compared>& all, std::size_t shown, OutputFormat format) {
   const Cells cell(format);
   Table t;
-  t.columns = {{"run", false}, {"GPUs", true}, {"theirs", false}, {cell.title("step", "step_time_s"), true}, {"per GPU", true}, {"rank", true}, {"ours", false}, {"gain", true}, {"theirs pays most for", false}};
-  for (const Compared& c : all)
-    t.rows.push_back({fmt::format("{}, {}, {}, seq {}, batch {}", c.chosen.replay.run.model, c.run.hardware->accelerator.name, c.run.job.precision.name, c.run.job.sequence, c.run.job.batch),
-                      std::to_string(c.run.job.gpus), describe(c.run.layout), cell.time(c.choice.theirs.time),
-                      cell.share(double(c.choice.theirs.memory.device / c.run.hardware->accelerator.capacity.value)), rank_text(c.choice), c.choice.best ? describe(c.choice.best->layout) : "-",
-                      c.choice.best ? cell.share(c.choice.gain()) : "-", mostly(c)});
+  t.columns = {{"run", false},
+               {"GPUs", true},
+               {"theirs", false},
+               {cell.title("step", "step_time_s"), true},
+               {"per GPU", true},
+               {"rank", true},
+               {"ours", false},
+               {"gain", true},
+               {"theirs pays most for", false}};
+  if (format != OutputFormat::csv && shown < all.size()) t.title = fmt::format("The {} with the largest gain", shown);
+  for (std::size_t i = 0; i < all.size() && (i < shown || format == OutputFormat::csv); ++i) {
+    const Compared& c = all[i];
+    t.rows.push_back(
+        {fmt::format("{}, {}, {}, seq {}, batch {}", c.chosen.replay.run.model, c.run.hardware->accelerator.name,
+                     c.run.job.precision.name, c.run.job.sequence, c.run.job.batch),
+         std::to_string(c.run.job.gpus), describe(c.run.layout), cell.time(c.choice.theirs.time),
+         cell.share(double(c.choice.theirs.memory.device / c.run.hardware->accelerator.capacity.value)),
+         rank_text(c.choice), c.choice.best ? describe(c.choice.best->layout) : "-",
+         c.choice.best ? cell.share(c.choice.gain()) : "-", mostly(c)});
+  }
   return t;
 }
 
@@ -172,29 +214,40 @@ Table far_table(const std::vector<Compared>& all, OutputFormat format) {
   t.columns = {{"term", false}, {"choices", true}, {"median gain", true}};
   const Totals sums = totals(all);
   std::vector<std::pair<std::string, std::vector<double>>> far(sums.far.begin(), sums.far.end());
-  std::stable_sort(far.begin(), far.end(), [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  for (const auto& [term, gains] : far) t.rows.push_back({term, std::to_string(gains.size()), cell.share(percentile(gains, 0.5))});
+  std::stable_sort(far.begin(), far.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  for (const auto& [term, gains] : far)
+    t.rows.push_back({term, std::to_string(gains.size()), cell.share(percentile(gains, 0.5))});
   return t;
 }
 
 std::string summary_text(const std::vector<Compared>& all, const Selection& s) {
   const Totals t = totals(all);
-  if (all.empty()) return fmt::format("No choice to compare: {} refused, {} suspect, {} out of memory, {} on fewer GPUs.\n", s.refused, s.suspect, s.out_of_memory, s.small);
+  if (all.empty())
+    return fmt::format("No choice to compare: {} refused, {} suspect, {} out of memory, {} on fewer GPUs.\n", s.refused,
+                       s.suspect, s.out_of_memory, s.small);
   const double n = static_cast<double>(all.size());
-  return fmt::format("{} choices: {} ({:.1f} %) fit by our memory; {} ({:.1f} %) are within {:.0f} % of our best; our best gains {:.1f} % in the median. Left out: {} rows refused, {} suspect, {} out of "
-                     "memory, {} on fewer GPUs than asked for.\n",
-                     all.size(), t.fit, 100 * static_cast<double>(t.fit) / n, t.near, 100 * static_cast<double>(t.near) / n, 100 * near_best, t.gains.empty() ? 0 : 100 * percentile(t.gains, 0.5),
-                     s.refused, s.suspect, s.out_of_memory, s.small);
+  return fmt::format(
+      "{} choices: {} ({:.1f} %) fit by our memory; {} ({:.1f} %) are within {:.0f} % of our best; our best gains "
+      "{:.1f} % in the median. Left out: {} rows refused, {} suspect, {} out of "
+      "memory, {} on fewer GPUs than asked for.\n",
+      all.size(), t.fit, 100 * static_cast<double>(t.fit) / n, t.near, 100 * static_cast<double>(t.near) / n,
+      100 * near_best, t.gains.empty() ? 0 : 100 * percentile(t.gains, 0.5), s.refused, s.suspect, s.out_of_memory,
+      s.small);
 }
 
 constexpr const char* heading =
-    "# The builders' layouts against ours\n\n`napkin validate --choices --format md`: for every distinct model, hardware, GPU count, batch, sequence, precision and framework of "
-    "published runs, the layout measured fastest, against the default space of that framework's profile. Rank: place by predicted step time among the layouts that leave 6 % of "
-    "memory free. Gain: their predicted step over our best's, less one; negative where theirs uses what the search has not, or the margin. Per GPU: predicted share of the capacity.\n\n";
+    "# The builders' layouts against ours\n\n`napkin validate --choices --format md`: for every distinct model, "
+    "hardware, GPU count, batch, sequence, precision and framework of "
+    "published runs, the layout measured fastest, against the default space of that framework's profile. Rank: place "
+    "by predicted step time among the layouts that leave 6 % of "
+    "memory free. Gain: their predicted step over our best's, less one; negative where theirs uses what the search has "
+    "not, or the margin. Per GPU: predicted share of the capacity.\n\n";
 
 }  // namespace
 
-void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus, const Executor& executor, OutputFormat format) {
+void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus, std::size_t shown,
+                   const Executor& executor, OutputFormat format) {
   const Selection s = select(sources, min_gpus, executor);
   std::vector<Compared> all(s.chosen.size());
   executor(all.size(), [&](std::size_t i) {
@@ -203,12 +256,14 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
     all[i].run = resolve(read_run_record(Document::parse_line(text.text, text.file, text.line).root()));
     all[i].choice = choice_of(all[i].run.job, all[i].run.layout, run_in_order);
   });
-  std::stable_sort(all.begin(), all.end(), [](const Compared& a, const Compared& b) { return a.choice.gain() > b.choice.gain(); });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Compared& a, const Compared& b) { return a.choice.gain() > b.choice.gain(); });
   if (format == OutputFormat::json) return print(to_json(all, s).dump(2) + "\n");
   if (format == OutputFormat::md) print(heading);
   if (format != OutputFormat::csv) print(summary_text(all, s) + "\n");
-  if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty()) print(render(far, format) + "\n");
-  print(render(choices_table(all, format), format));
+  if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty())
+    print(render(far, format) + "\n");
+  print(render(choices_table(all, shown, format), format));
 }
 
 }  // namespace napkin::cli

@@ -18,7 +18,11 @@ namespace napkin::cli {
 
 namespace {
 Capture* capture = nullptr;
-std::optional<std::string> page;  // of --format html, until flush_output()
+struct Page {
+  OutputFormat format = OutputFormat::html;
+  std::string text;
+};
+std::optional<Page> page;  // of --format html and latex, until flush_output()
 
 [[noreturn]] void output_failed() {
   const int error = errno;
@@ -43,18 +47,19 @@ void add_format(CLI::App& command, OutputFormat& format) {
                                                            {"md", OutputFormat::md},
                                                            {"csv", OutputFormat::csv},
                                                            {"json", OutputFormat::json},
-                                                           {"html", OutputFormat::html}};
+                                                           {"html", OutputFormat::html},
+                                                           {"latex", OutputFormat::latex}};
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) {
             format = formats.at(word);
-            if (format == OutputFormat::html && capture == nullptr) page.emplace();
+            if ((format == OutputFormat::html || format == OutputFormat::latex) && capture == nullptr) page = Page{.format = format, .text = {}};
           },
-          "How to print the answer: table (default), md, csv, json or html")
+          "How to print the answer: table (default), md, csv, json, html or latex")
       ->check(CLI::Validator(
           [](std::string& word) {
             return formats.contains(word) ? std::string()
-                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json or html", word);
+                                          : fmt::format("\"{}\" is not a format; write table, md, csv, json, html or latex", word);
           },
           "", "format"))
       ->type_name("FORMAT");
@@ -70,12 +75,15 @@ void print(const std::string& text) {
     capture->out += text;
     return;
   }
-  if (page) *page += text;
+  if (page) page->text += text;
   else write(text);
 }
 
 void flush_output() {
-  if (page) write(html_page(*std::exchange(page, std::nullopt)));
+  if (page) {
+    const Page done = *std::exchange(page, std::nullopt);
+    write(done.format == OutputFormat::latex ? latex_page(done.text) : html_page(done.text));
+  }
   if (std::fflush(stdout) != 0) output_failed();
 }
 

@@ -46,6 +46,7 @@ struct ClosedPipe {};
 void add_plan(CLI::App& app, Session& session);
 void add_predict(CLI::App& app, Session& session);
 void add_compare(CLI::App& app, Session& session);
+void add_emit(CLI::App& app, Session& session);
 void add_sweep(CLI::App& app, Session& session);
 void add_params(CLI::App& app, Session& session);
 void add_flops(CLI::App& app, Session& session);

@@ -16,7 +16,7 @@ struct Group {
 // The question that a reader has, and the commands that answer it.
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"Which layout? How fast is it, does it fit, and why", {add_plan, add_predict, add_compare, add_sweep, add_steptime}},
+      {"Which layout? How fast is it, does it fit, and why", {add_plan, add_predict, add_compare, add_sweep, add_emit, add_steptime}},
       {"How many bytes on each GPU", {add_memory, add_why_oom, add_finetune, add_quant}},
       {"The model, the run: parameters, FLOPs, MFU, days and dollars", {add_params, add_flops, add_traintime}},
       {"One kernel, one chip: which bound", {add_roofline, add_attention, add_chip}},

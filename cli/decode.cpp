@@ -3,9 +3,21 @@
 #include "model/serving/decode.hpp"
 #include "model/serving/kv_cache.hpp"
 #include "model/serving/traffic.hpp"
+#include "model/step/experts.hpp"
+#include "model/transformer/parameters.hpp"
 
 namespace napkin::cli {
 namespace {
+
+// Of a mixture, a step reads the experts that its tokens go to (all of them from some dozens of sequences on).
+BytesT<T> weights_read(const Given& g, BytesT<T> weights, ScalarT<T> batch) {
+  if (!g.has_model() || g.typed("--params") || g.typed("--weights-bytes")) return weights;
+  const auto p = count_parameters(g.scope(), g.architecture());
+  if (!(p.routed.si() > 0)) return weights;
+  const auto experts = g.shape("--experts", "E");
+  const auto idle = let("idle", 1 - experts_touched(experts, g.shape("--top-k", "k"), batch) / experts);
+  return let("weights read", weights - p.routed * idle * g.bytes("--weight-bytes", "b_w"));
+}
 
 void compute(const Given& g, Answer& a) {
   const auto n = g.number("--gpus", "n");
@@ -42,8 +54,10 @@ void compute(const Given& g, Answer& a) {
     } else {
       a.neglected.push_back("the caches: give --model, or --layers --kv-heads --head-dim (or --sequence-bytes)");
     }
-    const auto s = decode_step(weights, let("caches", batch * sequence), active, batch, n, bandwidth, rate);
+    const auto read = weights_read(g, weights, batch);
+    const auto s = decode_step(read, let("caches", batch * sequence), active, batch, n, bandwidth, rate);
     a.add("weight_bytes", "weights", weights, Show::gib);
+    if (read.si() != weights.si()) a.add("weight_bytes_read", "... read in a step: the experts that a batch touches", read, Show::gib);
     a.add("weight_bytes_per_gpu", "weights on one accelerator", let("weights_each", weights / n), Show::gib);
     a.add("cache_bytes", "caches", let("caches", batch * sequence), Show::gib);
     a.add("weights_time_s", "reading the weights", s.weights);
@@ -52,7 +66,8 @@ void compute(const Given& g, Answer& a) {
       a.add("flops_per_token", "FLOPs of a token", let("F_token", 2 * active * flop));
       a.add("math_time_s", "arithmetic of the linears", s.math);
       a.add("critical_batch", "batch above which the linears are compute-bound",
-            critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w")));
+            weighed ? critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w"))
+                    : let("B_crit", critical_batch(rate, bandwidth, g.bytes("--weight-bytes", "b_w")) * (g.parameters() / active)));
     }
     a.add("step_time_s", "step: time per output token", s.time);
     a.label("bound", "bound by", s.cache.si() > std::max(s.weights.si(), s.math.si()) ? "reading caches"

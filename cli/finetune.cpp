@@ -48,7 +48,7 @@ void compute(const Given& g, Answer& a) {
     const auto ranks = g.number("--gpus", "n");
     const auto per = [&](BytesT<T> whole) { return let("each", whole / ranks); };
     const auto recipe = recipe_named(g.word("--recipe"));
-    if (!recipe) throw InputError(fmt::format("--recipe: \"{}\" is not known; napkin budget --help lists some", g.word("--recipe")));
+    if (!recipe) throw InputError(fmt::format("--recipe: \"{}\" is not known; napkin memory --help lists some", g.word("--recipe")));
     const auto cost = g.scope().input("b", Bytes::si(recipe->total()), recipe->source);
     const auto full = let("M_full_states", p * cost);
     const auto trained = let("M_trained", adapter * cost);
@@ -74,7 +74,7 @@ void compute(const Given& g, Answer& a) {
     }
   }
   a.conventions.push_back("r·(d_in + d_out) parameters a linear; the adapter trains with --recipe; GB = 1e9 B");
-  a.neglected.push_back("activations: adapters do not shrink them, gradients still pass through the frozen base (napkin budget); paged optimizers");
+  a.neglected.push_back("activations: adapters do not shrink them, gradients still pass through the frozen base (napkin memory); paged optimizers");
   a.follow_up = "then why does LoRA save so little time? (4PT against 6PT)";
 }
 

@@ -5,9 +5,6 @@
 namespace napkin::cli {
 namespace {
 
-// Around a fragment. Control characters do not occur in text: escaping drops them.
-constexpr char fragment_begin = '\x02', fragment_end = '\x03';
-
 constexpr std::string_view style =
     "body{font:15px/1.45 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#1a1a1a;background:#fff}"
     "table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums}"

@@ -6,6 +6,9 @@
 
 namespace napkin::cli {
 
+// Around a fragment. Control characters do not occur in text: escaping drops them.
+inline constexpr char fragment_begin = '\x02', fragment_end = '\x03';
+
 // Text for the inside of an element or a quoted attribute.
 [[nodiscard]] std::string html_escaped(std::string_view text);
 // Markup that html_page() passes on as it is (a rendered table, a drawing).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -22,13 +23,11 @@ struct Options {
   OutputFormat format = OutputFormat::table;
 };
 
-// Only one layout has them; the rule of thumb does not ask.
-constexpr std::array<std::string_view, 16> of_a_layout{"--batch", "--framework", "--year", "--precision", "--task", "--lora-rank",
-                                                       "--lora-targets", "--convention", "--no-sp", "--cp", "--ep", "--etp",
-                                                       "--vpp", "--schedule", "--zero-group", "--offload-layers"};
-// Both have them.
-constexpr std::array<std::string_view, 11> of_both{"--model", "--params", "--hw", "--gpus", "--seq", "--tp", "--sp",
-                                                   "--pp", "--dp", "--zero", "--micro-batch"};
+// The rule of thumb has them too.
+constexpr std::array<std::string_view, 12> of_both{"--model", "--params", "--hw", "--gpus", "--seq", "--tp", "--sp",
+                                                   "--pp", "--dp", "--zero", "--micro-batch", "--recompute"};
+// Of the others, what --help shows.
+constexpr std::array<std::string_view, 6> often{"--batch", "--framework", "--precision", "--cp", "--ep", "--vpp"};
 
 bool in(const auto& list, std::string_view flag) { return std::find(list.begin(), list.end(), flag) != list.end(); }
 
@@ -64,23 +63,29 @@ void run(const Options& o) {
 }  // namespace
 
 OptionList layout_options() {
-  return under("One layout, tensor by tensor (any of these chooses it)",
-               {{"--batch", Reads::word, "Global batch: sequences (1024) or tokens (4M-tokens)"},
-                {"--framework", Reads::word, "Framework profile (napkin frameworks list)"},
-                {"--precision", Reads::word, "bf16, fp8, mxfp8, nvfp4 ..."},
-                {"--cp", Reads::count, "Context parallelism"},
-                {"--ep", Reads::count, "Expert parallelism"},
-                {"--vpp", Reads::count, "Chunks of a pipeline rank"}}) +
-         seldom({{"--schedule", Reads::word, "1f1b, interleaved, gpipe, zb-h1, zb-v ..."},
-                 {"--task", Reads::word, "pretrain, sft, lora or qlora"},
-                 {"--year", Reads::count, "Year of the framework's release"},
-                 {"--lora-rank", Reads::count, "Rank of the adapters"},
-                 {"--lora-targets", Reads::word, "Linears with adapters: qkv, o, gate_up, down"},
-                 {"--convention", Reads::word, "How MFU counts attention"},
-                 {"--no-sp", Reads::flag, "No sequence parallelism"},
-                 {"--etp", Reads::count, "Tensor parallelism of experts"},
-                 {"--zero-group", Reads::count, "Ranks a state is sharded over (HSDP)"},
-                 {"--offload-layers", Reads::count, "Layers whose activations wait in host memory"}});
+  // As predict has them: one definition.
+  static const CLI::App& predict = [] () -> const CLI::App& {
+    static Options unused;
+    static CLI::App app;
+    add_job_options(app, unused.job);
+    add_layout_options(app, unused.layout);
+    return app;
+  }();
+  static std::deque<std::string> words;
+  static const OptionList all = [] {
+    OptionList out;
+    for (const CLI::Option* o : predict.get_options()) {
+      if (o->get_lnames().empty()) continue;
+      const std::string& flag = words.emplace_back("--" + o->get_lnames().front());
+      if (flag == "--help" || in(of_both, flag)) continue;
+      const bool shown = in(often, flag);
+      out.push_back({.flag = flag.c_str(), .reads = o->get_items_expected_max() == 0 ? Reads::flag : Reads::word,
+                     .help = words.emplace_back(o->get_description()).c_str(),
+                     .heading = shown ? "One layout, tensor by tensor (any of these chooses it)" : ""});
+    }
+    return out;
+  }();
+  return all;
 }
 
 bool memory_of_layout(const Asked& asked) {
@@ -92,16 +97,21 @@ bool memory_of_layout(const Asked& asked) {
     o.record = model->second;
     typed.erase(model);
   }
+  const OptionList own = layout_options();
+  const auto of_a_layout = [&](const std::string& flag) {
+    return std::find_if(own.begin(), own.end(), [&](const Parameter& p) { return p.flag == flag; });
+  };
   std::string chosen = o.record;
   for (const auto& [flag, text] : typed)
-    if (chosen.empty() && in(of_a_layout, flag)) chosen = flag;
+    if (chosen.empty() && of_a_layout(flag) != own.end()) chosen = flag;
   if (chosen.empty()) return false;
   std::vector<std::string> words;
   for (const auto& [flag, text] : typed) {
-    if (!in(of_a_layout, flag) && !in(of_both, flag) && flag != "--recompute")
+    const auto at = of_a_layout(flag);
+    if (at == own.end() && !in(of_both, flag))
       throw InputError(fmt::format("{} asks for one layout, tensor by tensor; {} belongs to the rule of thumb: leave one of them out", chosen, flag));
     words.push_back(flag == "--params" ? "--model" : flag);
-    if (flag != "--sp" && flag != "--no-sp") words.push_back(text);
+    if (flag != "--sp" && (at == own.end() || at->reads != Reads::flag)) words.push_back(text);
   }
   CLI::App app("napkin memory");
   add_job_options(app, o.job);

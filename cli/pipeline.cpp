@@ -375,6 +375,7 @@ void report(const Options& o) {
       print(render(summary(a), o.format) + render(ranks(a), o.format) + html_fragment(timeline_svg(a.program, a.timeline, summary(a).title)));
       if (o.explain) print(explained(a));
       return;
+    case OutputFormat::latex:
     case OutputFormat::table: break;
   }
   print(render(summary(a), o.format) + "\n" + render(ranks(a), o.format) + "\n" +

@@ -6,12 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/emission_view.hpp"
 #include "cli/executor.hpp"
 #include "cli/plan_decisions.hpp"
 #include "cli/plan_jobs.hpp"
 #include "cli/plan_view.hpp"
 #include "cli/run_flags.hpp"
 #include "cli/space_flags.hpp"
+#include "model/launch/target_input.hpp"
+#include "model/text.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -25,6 +28,9 @@ struct Options {
   bool rules = false, pareto = false;
   GoodputFlags failures;
   std::optional<double> price;
+  std::string emit;
+  int rank = 1;
+  EmissionOutput output;
   OutputFormat format = OutputFormat::table;
 };
 
@@ -42,6 +48,27 @@ Problem problem_of(const Options& o, const Run& base) {
           .keep = finalists(static_cast<std::size_t>(o.top)),
           .margin = o.margin,
           .front = o.pareto};
+}
+
+// The configuration of one of the ranked layouts. To stdout it is the answer; to a file the ranking is.
+void emit_ranked(const Options& o, const Run& base, const Outcome& outcome, Session& session) {
+  const launch::Target target = launch::read_target(o.emit);
+  const auto index = static_cast<std::size_t>(o.rank) - 1;
+  if (index >= outcome.best.size())
+    throw InputError(fmt::format("--rank {}: only {} layouts are ranked; write at most that, or more --top", o.rank, outcome.best.size()));
+  const auto facts_at = [&](std::size_t i) {
+    Run run = base;
+    run.layout = outcome.best[i].layout;
+    return launch::facts_of(run);
+  };
+  const launch::Facts facts = facts_at(index);
+  const launch::Emission emission = launch::emit(facts, target);
+  note(fmt::format("rank {}: {}, {} a step predicted", o.rank, describe(outcome.best[index].layout), format(outcome.best[index].cost.time)));
+  session.exit_code = give(emission, target, facts, o.output);
+  if (emission.expressible()) return;
+  for (std::size_t i = 0; i < outcome.best.size(); ++i)
+    if (launch::emit(facts_at(i), target).expressible())
+      return note(fmt::format("--rank {} can be told to it: {}", i + 1, describe(outcome.best[i].layout)));
 }
 
 // Several jobs side by side.
@@ -85,8 +112,11 @@ void run_many(const Options& o, const std::vector<JobFlags>& jobs, Session& sess
   if (o.pareto && o.format != OutputFormat::csv) print("\n" + render(pareto_table(all, o.price, o.format), o.format));
 }
 
-void run(const Options& o, Session& session) {
+void run(Options o, Session& session) {
+  if (o.emit.empty() && !o.output.path.empty()) throw InputError("-o: writes the configuration of --emit; write --emit TARGET too");
+  if (!o.emit.empty() && !o.job.framework) o.job.framework = launch::read_target(o.emit).profile;
   const std::vector<JobFlags> jobs = each_job(o.job);
+  if (jobs.size() > 1 && !o.emit.empty()) throw InputError("--emit: writes a layout of one job; give one number of accelerators");
   const std::optional<Reliability> failures = read_reliability(o.failures);
   if (jobs.size() > 1 && failures) throw InputError("--goodput: ranks the layouts of one job; give one number of accelerators");
   if (jobs.size() > 1) return run_many(o, jobs, session);
@@ -117,6 +147,10 @@ void run(const Options& o, Session& session) {
     }
   }
 
+  if (!o.emit.empty() && !outcome.best.empty()) {
+    emit_ranked(o, base, outcome, session);
+    if (o.output.path.empty()) return;
+  }
   if (o.format == OutputFormat::json) {
     auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
     if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
@@ -163,6 +197,9 @@ void add_plan(CLI::App& app, Session& session) {
       ->check(CLI::Range(0.0, 1e6));
   add_goodput_options(*command, o->failures);
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
+  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   add_format(*command, o->format);
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"

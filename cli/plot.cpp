@@ -29,11 +29,14 @@ struct Scale {
     if (high == low) return 0.5;
     return log ? std::log(v / low) / std::log(high / low) : (v - low) / (high - low);
   }
-  [[nodiscard]] double value(double share) const { return log ? low * std::pow(high / low, share) : low + share * (high - low); }
+  [[nodiscard]] double value(double share) const {
+    return log ? low * std::pow(high / low, share) : low + share * (high - low);
+  }
 };
 
 Scale scale_of(const std::vector<double>& values) {
-  Scale s{.low = *std::min_element(values.begin(), values.end()), .high = *std::max_element(values.begin(), values.end())};
+  Scale s{.low = *std::min_element(values.begin(), values.end()),
+          .high = *std::max_element(values.begin(), values.end())};
   s.log = s.low > 0 && s.high / s.low >= log_span;
   return s;
 }
@@ -41,7 +44,9 @@ Scale scale_of(const std::vector<double>& values) {
 std::string bars(const Plot& p) {
   double most = 0;
   std::size_t wide = 0;
-  const auto title = [&](std::size_t i, const Plot::Series& s) { return p.series.size() == 1 ? p.words[i] : p.words[i] + " " + s.name; };
+  const auto title = [&](std::size_t i, const Plot::Series& s) {
+    return p.series.size() == 1 ? p.words[i] : p.words[i] + " " + s.name;
+  };
   for (const auto& s : p.series)
     for (std::size_t i = 0; i < s.y.size(); ++i) {
       wide = std::max(wide, display_width(title(i, s)));
@@ -53,7 +58,9 @@ std::string bars(const Plot& p) {
     for (const auto& s : p.series) {
       const std::string name = title(i, s);
       out += name + std::string(wide - display_width(name), ' ') + " |";
-      if (s.y[i]) out += std::string(static_cast<std::size_t>(std::lround(*s.y[i] / most * (width - 12))), '#') + ' ' + label(*s.y[i]);
+      if (s.y[i])
+        out += std::string(static_cast<std::size_t>(std::lround(*s.y[i] / most * (width - 12))), '#') + ' ' +
+               label(*s.y[i]);
       out += '\n';
     }
   return out;
@@ -114,7 +121,8 @@ std::string draw(const Plot& p) {
   out += axis + numbers + '\n' + std::string(12, ' ') + p.x_title + (x.log ? " (log)" : "") + '\n';
   if (p.series.size() > 1) {
     out += '\n';
-    for (std::size_t n = 0; n < p.series.size(); ++n) out += fmt::format("{:>12} {}\n", marks[n % marks.size()], p.series[n].name);
+    for (std::size_t n = 0; n < p.series.size(); ++n)
+      out += fmt::format("{:>12} {}\n", marks[n % marks.size()], p.series[n].name);
   }
   return out;
 }

@@ -6,9 +6,9 @@
 
 #include "cli/command.hpp"
 #include "cli/explain.hpp"
+#include "cli/launch_flags.hpp"
 #include "cli/pipeline_trace.hpp"
 #include "cli/prediction_view.hpp"
-#include "cli/run_flags.hpp"
 #include "model/search/advice.hpp"
 #include "model/step/timeline.hpp"
 #include "model/text.hpp"
@@ -20,6 +20,7 @@ struct Options {
   std::string record, trace;
   JobFlags job;
   LayoutFlags layout;
+  LaunchFlags launch;
   bool explain = false;
   OutputFormat format = OutputFormat::table;
 };
@@ -33,7 +34,9 @@ std::vector<const Node*> roots(const Prediction<Traced>& p) {
 }
 
 void run(const Options& o) {
-  const Run run = resolve(read_request(o.record, o.job, o.layout));
+  const LaunchedRequest launched = read_request(o.record, o.launch, o.job, o.layout);
+  const Run run = resolve(launched.request);
+  note_reading(launched, run);
   const auto p = predict(Scope<Plain>(), run.job, run.layout, run.convention);
   Derivation derivation;
   Prediction<Traced> traced;
@@ -71,6 +74,7 @@ void add_predict(CLI::App& app, Session&) {
   command->add_option("record", o->record, "Run record (JSON); flags given beside it overwrite it")->type_name("RUN.json");
   add_job_options(*command, o->job);
   add_layout_options(*command, o->layout);
+  add_launch_options(*command, o->launch);
   command->add_option("--trace", o->trace, "Write the pipeline's timeline (trace-event JSON for Perfetto)")->type_name("FILE");
   command->add_flag("--explain", o->explain, "Unfold every number to formula, numbers, result and source");
   add_format(*command, o->format);

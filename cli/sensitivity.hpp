@@ -9,8 +9,9 @@
 
 namespace napkin::cli {
 
-// Of the study's only point. `top` constants are shown and, unless the layout is fixed, searched again; JSON has all of them.
-// Exit code 1 when nothing fits.
-void print_sensitivity(const Study& study, std::size_t top, const Executor& executor, OutputFormat format, Session& session);
+// Of the study's only point. `top` constants are shown and, unless the layout is fixed, searched again; JSON has all of
+// them. Exit code 1 when nothing fits.
+void print_sensitivity(const Study& study, std::size_t top, const Executor& executor, OutputFormat format,
+                       Session& session);
 
 }  // namespace napkin::cli

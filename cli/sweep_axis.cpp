@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view token_ending = "-tokens";
 
-std::string plain(double v) { return fmt::format("{}", v); }
+std::string plain(double v) {
+  return fmt::format("{}", v);
+}
 
 // 4194304 → "4M", as sequence lengths and token counts are written.
 std::string binary(double v) {
@@ -34,7 +36,9 @@ struct Reader {
       case AxisKind::tokens: return static_cast<double>(parse_tokens(text));
       case AxisKind::gpus: {
         const double v = parse_count(text);
-        if (v < 1 || v > 1e8 || v != std::floor(v)) throw std::invalid_argument("\"" + text + "\" is not a number of accelerators; write a whole number from 1 to 100 million");
+        if (v < 1 || v > 1e8 || v != std::floor(v))
+          throw std::invalid_argument("\"" + text +
+                                      "\" is not a number of accelerators; write a whole number from 1 to 100 million");
         return v;
       }
       case AxisKind::batch: {
@@ -43,12 +47,14 @@ struct Reader {
       }
       case AxisKind::degree: {
         const double v = parse_number(text);
-        if (v < 0 || v > 1e8 || v != std::floor(v)) throw std::invalid_argument("\"" + text + "\" is not a degree; write a whole number");
+        if (v < 0 || v > 1e8 || v != std::floor(v))
+          throw std::invalid_argument("\"" + text + "\" is not a degree; write a whole number");
         return v;
       }
       default: {
         const double v = parse_number(text);
-        if (v < 1e-6 || v > 1e6) throw std::invalid_argument("\"" + text + "\" is not a factor; write a number between 1e-6 and 1e6");
+        if (v < 1e-6 || v > 1e6)
+          throw std::invalid_argument("\"" + text + "\" is not a factor; write a number between 1e-6 and 1e6");
         return v;
       }
     }
@@ -63,8 +69,10 @@ struct Reader {
 std::vector<std::string> items(const std::string& text) {
   std::vector<std::string> all(1);
   for (const char c : text) {
-    if (c == ',') all.emplace_back();
-    else all.back() += c;
+    if (c == ',')
+      all.emplace_back();
+    else
+      all.back() += c;
   }
   return all;
 }
@@ -84,15 +92,18 @@ Range range_of(const std::string& item, bool binary_steps) {
     r.by = !r.adds ? parse_number(by) : binary_steps ? static_cast<double>(parse_tokens(by)) : parse_count(by);
     r.to.resize(sign);
     if (r.adds ? !(r.by > 0) : !(r.by > 1))
-      throw std::invalid_argument(fmt::format("the range \"{}\" stands still; write a step above {}", item, r.adds ? "0 (+8)" : "1 (*2)"));
+      throw std::invalid_argument(
+          fmt::format("the range \"{}\" stands still; write a step above {}", item, r.adds ? "0 (+8)" : "1 (*2)"));
   }
-  if (r.from.empty() || r.to.empty()) throw std::invalid_argument("\"" + item + "\" is not a range; write FROM..TO, such as 256..16384");
+  if (r.from.empty() || r.to.empty())
+    throw std::invalid_argument("\"" + item + "\" is not a range; write FROM..TO, such as 256..16384");
   return r;
 }
 
 }  // namespace
 
-SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name, AxisKind kind, const std::string& text) {
+SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name, AxisKind kind,
+                    const std::string& text) {
   SweepAxis axis{.of = of, .name = std::move(name), .values = {}, .numbers = {}};
   const auto read = [&] {
     std::error_code ignored;
@@ -102,14 +113,18 @@ SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name
     }
     Reader reader{.kind = kind, .tokens = kind == AxisKind::batch && text.find("token") != std::string::npos};
     for (std::string item : items(text)) {
-      if (item.empty()) throw std::invalid_argument(fmt::format("\"{}\" has an empty value; write values between commas, such as 1,2,4", text));
+      if (item.empty())
+        throw std::invalid_argument(
+            fmt::format("\"{}\" has an empty value; write values between commas, such as 1,2,4", text));
       if (kind == AxisKind::words) {
         if (std::find(axis.values.begin(), axis.values.end(), item) == axis.values.end()) axis.values.push_back(item);
         continue;
       }
       if (reader.tokens) {
-        for (const std::string_view ending : {std::string_view("-tokens"), std::string_view("-token"), std::string_view("tokens")})
-          for (auto at = item.find(ending); at != std::string::npos; at = item.find(ending)) item.erase(at, ending.size());
+        for (const std::string_view ending :
+             {std::string_view("-tokens"), std::string_view("-token"), std::string_view("tokens")})
+          for (auto at = item.find(ending); at != std::string::npos; at = item.find(ending))
+            item.erase(at, ending.size());
       }
       if (item.find("..") == std::string::npos) {
         axis.numbers.push_back(reader.number(item));
@@ -117,16 +132,23 @@ SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name
       }
       const Range r = range_of(item, kind == AxisKind::tokens || reader.tokens);
       const double first = reader.number(r.from), last = reader.number(r.to);
-      if (first > last) throw std::invalid_argument(fmt::format("the range \"{}\" runs downwards; write {}..{}", item, r.to, r.from));
-      if (!r.adds && first == 0) throw std::invalid_argument(fmt::format("the range \"{}\" cannot double from 0; write a step, such as {}+1", item, item));
+      if (first > last)
+        throw std::invalid_argument(fmt::format("the range \"{}\" runs downwards; write {}..{}", item, r.to, r.from));
+      if (!r.adds && first == 0)
+        throw std::invalid_argument(
+            fmt::format("the range \"{}\" cannot double from 0; write a step, such as {}+1", item, item));
       // Rounding must not lose the last value of a sum or product.
       const double end = last * (1 + 1e-9);
       for (std::size_t i = 0;; ++i) {
-        const double v = r.adds ? first + static_cast<double>(i) * r.by : first * std::pow(r.by, static_cast<double>(i));
+        const double v =
+            r.adds ? first + static_cast<double>(i) * r.by : first * std::pow(r.by, static_cast<double>(i));
         if (v > end) break;
         if (kind != AxisKind::factor && v != std::floor(v))
-          throw std::invalid_argument(fmt::format("the range \"{}\" comes to {}, which is not a whole number", item, v));
-        if (axis.numbers.size() >= max_values) throw std::invalid_argument(fmt::format("the range \"{}\" has more than {} values; write larger steps", item, max_values));
+          throw std::invalid_argument(
+              fmt::format("the range \"{}\" comes to {}, which is not a whole number", item, v));
+        if (axis.numbers.size() >= max_values)
+          throw std::invalid_argument(
+              fmt::format("the range \"{}\" has more than {} values; write larger steps", item, max_values));
         axis.numbers.push_back(std::min(v, last));
       }
       axis.geometric = axis.geometric || !r.adds;

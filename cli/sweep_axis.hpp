@@ -19,9 +19,10 @@ struct SweepAxis {
   bool geometric = false;           // a range of factors
 };
 
-// "256..16384" (doubling), "256..16384*4", "8..64+8", lists of these and of single values: "1,2,4..64". InputError that starts
-// with `where` on anything else: an empty item, a range that runs downwards, no value, more than `max_values`.
+// "256..16384" (doubling), "256..16384*4", "8..64+8", lists of these and of single values: "1,2,4..64". InputError that
+// starts with `where` on anything else: an empty item, a range that runs downwards, no value, more than `max_values`.
 inline constexpr std::size_t max_values = 100'000;
-[[nodiscard]] SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name, AxisKind kind, const std::string& text);
+[[nodiscard]] SweepAxis read_axis(const std::string& where, SweepAxis::Of of, std::string name, AxisKind kind,
+                                  const std::string& text);
 
 }  // namespace napkin::cli

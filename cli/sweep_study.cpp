@@ -8,6 +8,7 @@
 #include "cli/prediction_view.hpp"
 #include "model/search/advice.hpp"
 #include "model/search/finalists.hpp"
+#include "model/search/pareto.hpp"
 #include "model/step/constants.hpp"
 #include "model/step/prediction.hpp"
 #include "model/text.hpp"
@@ -20,43 +21,73 @@ using Of = SweepAxis::Of;
 
 std::int64_t whole(const std::string& flag, const std::string& text, std::int64_t low, std::int64_t high) {
   const auto v = static_cast<std::int64_t>(std::stod(text));  // read_axis has checked that it is a whole number
-  if (v < low || v > high) throw InputError(fmt::format("--{}: {} is out of range; write {} to {}", flag, v, low, high));
+  if (v < low || v > high)
+    throw InputError(fmt::format("--{}: {} is out of range; write {} to {}", flag, v, low, high));
   return v;
 }
 
 void set_layout(LayoutFlags& f, const std::string& name, const std::string& text) {
-  const auto degree = [&](std::optional<int>& into, int low, int high) { into = static_cast<int>(whole(name, text, low, high)); };
+  const auto degree = [&](std::optional<int>& into, int low, int high) {
+    into = static_cast<int>(whole(name, text, low, high));
+  };
   constexpr int many = 10'000'000;
-  if (name == "tp") degree(f.tp, 1, many);
-  else if (name == "cp") degree(f.cp, 1, many);
-  else if (name == "ep") degree(f.ep, 1, many);
-  else if (name == "etp") degree(f.etp, 1, many);
-  else if (name == "pp") degree(f.pp, 1, many);
-  else if (name == "vpp") degree(f.vpp, 1, many);
-  else if (name == "micro-batch") degree(f.micro_batch, 1, many);
-  else if (name == "zero") degree(f.zero, 0, 3);
-  else if (name == "offload-layers") degree(f.offloaded_layers, 0, 1'000'000);
-  else if (name == "recompute-layers") degree(f.recomputed_layers, 1, 1'000'000);
-  else if (name == "cp-exchange") f.exchange = text;
-  else if (name == "split") f.split = text;
-  else if (name == "order") f.order = text;
-  else if (name == "dp") f.dp = whole(name, text, 1, 100'000'000);
-  else if (name == "zero-group") f.zero_group = whole(name, text, 1, 100'000'000);
-  else if (name == "schedule") f.schedule = text;
-  else if (name == "recompute") f.recompute = text;
-  else if (text != "on" && text != "off") throw InputError("--sp: \"" + text + "\" is not known; write on or off");
-  else f.sp = text == "on";
+  if (name == "tp")
+    degree(f.tp, 1, many);
+  else if (name == "cp")
+    degree(f.cp, 1, many);
+  else if (name == "ep")
+    degree(f.ep, 1, many);
+  else if (name == "etp")
+    degree(f.etp, 1, many);
+  else if (name == "pp")
+    degree(f.pp, 1, many);
+  else if (name == "vpp")
+    degree(f.vpp, 1, many);
+  else if (name == "micro-batch")
+    degree(f.micro_batch, 1, many);
+  else if (name == "zero")
+    degree(f.zero, 0, 3);
+  else if (name == "offload-layers")
+    degree(f.offloaded_layers, 0, 1'000'000);
+  else if (name == "recompute-layers")
+    degree(f.recomputed_layers, 1, 1'000'000);
+  else if (name == "cp-exchange")
+    f.exchange = text;
+  else if (name == "split")
+    f.split = text;
+  else if (name == "order")
+    f.order = text;
+  else if (name == "dp")
+    f.dp = whole(name, text, 1, 100'000'000);
+  else if (name == "zero-group")
+    f.zero_group = whole(name, text, 1, 100'000'000);
+  else if (name == "schedule")
+    f.schedule = text;
+  else if (name == "recompute")
+    f.recompute = text;
+  else if (text != "on" && text != "off")
+    throw InputError("--sp: \"" + text + "\" is not known; write on or off");
+  else
+    f.sp = text == "on";
 }
 
 void set_job(JobFlags& f, const std::string& name, const std::string& text) {
-  if (name == "gpus") f.gpus = text;
-  else if (name == "seq") f.sequence = text;
-  else if (name == "batch") f.batch = text;
-  else if (name == "hw") f.hardware = text;
-  else if (name == "model") f.model = text;
-  else if (name == "framework") f.framework = text;
-  else if (name == "precision") f.precision = text;
-  else throw std::logic_error("no job option " + name);
+  if (name == "gpus")
+    f.gpus = text;
+  else if (name == "seq")
+    f.sequence = text;
+  else if (name == "batch")
+    f.batch = text;
+  else if (name == "hw")
+    f.hardware = text;
+  else if (name == "model")
+    f.model = text;
+  else if (name == "framework")
+    f.framework = text;
+  else if (name == "precision")
+    f.precision = text;
+  else
+    throw std::logic_error("no job option " + name);
 }
 
 // The constants that a factor of a sweep multiplies, with their limits.
@@ -70,14 +101,20 @@ void add_scaling(const Job& job, const SweepAxis& axis, double factor, std::vect
         paths.push_back(std::move(p));
       }
     const std::string close = did_you_mean(axis.name, {paths.begin(), paths.end()});
-    throw InputError(fmt::format("--scale: \"{}\" names no constant of {}{}; `napkin hw show {}` lists them", axis.name, job.hardware->accelerator.name,
-                                 close.empty() ? "" : ", did you mean \"" + close + "\"?", job.hardware->accelerator.name));
+    throw InputError(fmt::format("--scale: \"{}\" names no constant of {}{}; `napkin hw show {}` lists them", axis.name,
+                                 job.hardware->accelerator.name,
+                                 close.empty() ? "" : ", did you mean \"" + close + "\"?",
+                                 job.hardware->accelerator.name));
   }
   for (const ConstantInfo& c : found) {
     const double v = factor * c.si;
-    const bool share = c.dim == Dim{} && c.si <= 1 && (c.path.starts_with("/kernels") || c.path.ends_with("/efficiency"));
-    if (share && v > 1) throw InputError(fmt::format("--scale: {} is the share {:.3g} of a peak; {:.3g} times it is above 1", axis.name, c.si, factor));
-    if (c.path.ends_with("/oversubscription") && v < 1) throw InputError(fmt::format("--scale: {} is {:.3g}; {:.3g} times it is below 1", axis.name, c.si, factor));
+    const bool share =
+        c.dim == Dim{} && c.si <= 1 && (c.path.starts_with("/kernels") || c.path.ends_with("/efficiency"));
+    if (share && v > 1)
+      throw InputError(fmt::format("--scale: {} is the share {:.3g} of a peak; {:.3g} times it is above 1", axis.name,
+                                   c.si, factor));
+    if (c.path.ends_with("/oversubscription") && v < 1)
+      throw InputError(fmt::format("--scale: {} is {:.3g}; {:.3g} times it is below 1", axis.name, c.si, factor));
     into.push_back({c.path, factor});
   }
 }
@@ -94,7 +131,8 @@ std::string shape_of(const Layout& l) {
 }
 
 std::string does_not_fit(const StageMemory<Plain>& m, Bytes capacity) {
-  return fmt::format("does not fit: {} of {} per GPU, most of it {}", format_gib(m.device), format_gib(capacity), dominant_term(m));
+  return fmt::format("does not fit: {} of {} per GPU, most of it {}", format_gib(m.device), format_gib(capacity),
+                     dominant_term(m));
 }
 
 // The figures of a layout that was evaluated.
@@ -107,9 +145,11 @@ void add_figures(Json& row, const RunRequest& request, const Run& run, const Ste
   row["tokens_per_s_per_gpu"] = p.tokens_per_gpu.si();
   row["tokens_per_s"] = p.tokens_per_gpu.si() * static_cast<double>(run.job.gpus);
   row["mfu"] = double(p.mfu);
-  const double gpu_hours = (1e9 / p.tokens_per_gpu / (3600 * second)).si();
-  row["gpu_hours_per_billion_tokens"] = gpu_hours;
-  if (const auto& price = run.job.hardware->accelerator.price_per_hour) row["usd_per_billion_tokens"] = gpu_hours * price->value.si();
+  const Expense e = expense(run.job, step, {});
+  const double billions = 1e-9 * e.tokens;
+  row["gpu_hours_per_billion_tokens"] = e.gpu_hours / billions;
+  if (e.dollars) row["usd_per_billion_tokens"] = *e.dollars / billions;
+  if (e.joules) row["joules_per_token"] = *e.joules / e.tokens;
   row["memory"] = {{"device_bytes", step.memory.device.si()},
                    {"capacity_bytes", capacity.si()},
                    {"verdict", to_string(verdict(step.memory.device, capacity))},
@@ -150,17 +190,20 @@ void add_best(Json& row, const PointJob& at, const Job& job, double margin, cons
   if (outcome.closest) {
     row["status"] = "does-not-fit";
     const Bytes device = outcome.closest->cost.memory.device, capacity = job.hardware->accelerator.capacity.value;
-    row["why"] = device > capacity ? "no layout fits; the smallest, " + describe(outcome.closest->layout) + ", " + does_not_fit(outcome.closest->cost.memory, capacity)
-                                   : fmt::format("no layout leaves {:.0f} % free; the smallest, {}, needs {} of {}", 100 * margin, describe(outcome.closest->layout),
-                                                 format_gib(device), format_gib(capacity));
+    row["why"] = device > capacity
+                     ? "no layout fits; the smallest, " + describe(outcome.closest->layout) + ", " +
+                           does_not_fit(outcome.closest->cost.memory, capacity)
+                     : fmt::format("no layout leaves {:.0f} % free; the smallest, {}, needs {} of {}", 100 * margin,
+                                   describe(outcome.closest->layout), format_gib(device), format_gib(capacity));
     return;
   }
   std::size_t most = outcome.dropped.size();
   for (std::size_t i = 0; i < outcome.dropped.size(); ++i)
     if (outcome.dropped[i] > 0 && (most == outcome.dropped.size() || rules()[i].needs >= rules()[most].needs)) most = i;
   row["status"] = "invalid";
-  row["why"] = most == outcome.dropped.size() ? std::string("no layout is left: the limits given exclude every one")
-                                              : fmt::format("no layout is valid: the last rule to drop any was \"{}\"", rules()[most].name);
+  row["why"] = most == outcome.dropped.size()
+                   ? std::string("no layout is left: the limits given exclude every one")
+                   : fmt::format("no layout is valid: the last rule to drop any was \"{}\"", rules()[most].name);
 }
 
 Json place_of(const Study& study, std::size_t point) {
@@ -204,7 +247,8 @@ const std::vector<SweepOption>& sweep_options() {
       {"zero-group", Of::layout, AxisKind::degree, "Ranks a state is sharded over (HSDP)"},
       {"offload-layers", Of::layout, AxisKind::degree, "Layers of a stage whose activations wait in host memory"},
       {"recompute-layers", Of::layout, AxisKind::degree, "Layers of each chunk that --recompute full is about"},
-      {"micro-batch", Of::layout, AxisKind::degree, "Sequences per micro-batch; alone it limits the search, it fixes no layout"},
+      {"micro-batch", Of::layout, AxisKind::degree,
+       "Sequences per micro-batch; alone it limits the search, it fixes no layout"},
       {"sp", Of::layout, AxisKind::words, "Sequence parallelism: on, off"},
       {"schedule", Of::layout, AxisKind::words, "Pipeline schedule"},
       {"recompute", Of::layout, AxisKind::words, "none, selective, full"},
@@ -223,7 +267,9 @@ std::size_t Study::points() const {
   std::size_t n = 1;
   for (const SweepAxis& a : axes) {
     n *= a.values.size();
-    if (n > max_values) throw InputError(fmt::format("the axes make more than {} points; write fewer values", format_count(static_cast<double>(max_values))));
+    if (n > max_values)
+      throw InputError(fmt::format("the axes make more than {} points; write fewer values",
+                                   format_count(static_cast<double>(max_values))));
   }
   return n;
 }
@@ -264,7 +310,8 @@ PointJob resolve_point(const Study& study, std::size_t point, const std::string&
   if (const std::string& w = words.empty() ? study.layout_words : words; !w.empty()) apply_layout_words(w, at.request);
   at.run = resolve(at.request, fixed);
   for (std::size_t a = 0; a < study.axes.size(); ++a)
-    if (study.axes[a].of == Of::constant) add_scaling(at.run.job, study.axes[a], study.axes[a].numbers[position[a]], at.scaled);
+    if (study.axes[a].of == Of::constant)
+      add_scaling(at.run.job, study.axes[a], study.axes[a].numbers[position[a]], at.scaled);
   return at;
 }
 
@@ -276,8 +323,10 @@ nlohmann::ordered_json evaluate_point(const Study& study, std::size_t point, con
     row["seq_len"] = at.run.job.sequence;
     row["global_batch"] = at.run.job.batch;
     for (const Scaling& s : at.scaled) row["scaled"][s.path] = s.factor;
-    if (study.fixed) add_fixed(row, at, scaled.job());
-    else add_best(row, at, scaled.job(), study.margin, executor);
+    if (study.fixed)
+      add_fixed(row, at, scaled.job());
+    else
+      add_best(row, at, scaled.job(), study.margin, executor);
   });
 }
 
@@ -288,7 +337,8 @@ nlohmann::ordered_json evaluate_layout(const Study& study, std::size_t point, co
     add_fixed(row, at, scaled.job());
     const auto& memory = row.at("memory");
     // As strict as the search: it leaves the margin free.
-    if (row.at("status") == "ok" && memory.at("device_bytes").get<double>() > (1 - study.margin) * memory.at("capacity_bytes").get<double>()) {
+    if (row.at("status") == "ok" &&
+        memory.at("device_bytes").get<double>() > (1 - study.margin) * memory.at("capacity_bytes").get<double>()) {
       row["status"] = "does-not-fit";
       row["why"] = fmt::format("leaves less than {:.0f} % of memory free", 100 * study.margin);
     }

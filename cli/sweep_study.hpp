@@ -14,12 +14,12 @@
 namespace napkin::cli {
 
 struct Study {
-  RunRequest base;               // a run record's, or empty
-  std::string layout_words;      // "tp8 pp4 ...": the layout at every point
+  RunRequest base;           // a run record's, or empty
+  std::string layout_words;  // "tp8 pp4 ...": the layout at every point
   SpaceFlags space;
   double margin = 1 - fits_below;
-  bool fixed = false;            // one layout; false: the best at each point
-  std::vector<SweepAxis> axes;   // also those with one value; x first
+  bool fixed = false;           // one layout; false: the best at each point
+  std::vector<SweepAxis> axes;  // also those with one value; x first
 
   [[nodiscard]] std::size_t points() const;  // InputError above max_values
   // The position on each axis; the last axis varies fastest.

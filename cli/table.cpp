@@ -192,6 +192,7 @@ std::string render(const Table& table, OutputFormat format) {
     case OutputFormat::md: return markdown(table);
     case OutputFormat::csv: return csv(table);
     case OutputFormat::html: return html(table);
+    case OutputFormat::latex: return latex_table(table);
     case OutputFormat::json: break;
   }
   throw std::logic_error("JSON is written by the command itself");

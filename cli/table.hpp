@@ -1,4 +1,4 @@
-// A table of text cells, rendered as a terminal table, Markdown, CSV or HTML. JSON is each command's own (nlohmann).
+// A table of text cells, rendered as a terminal table, Markdown, CSV, HTML or LaTeX. JSON is each command's own (nlohmann).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace napkin::cli {
 
-enum class OutputFormat : std::uint8_t { table, md, csv, json, html };
+enum class OutputFormat : std::uint8_t { table, md, csv, json, html, latex };
 
 // Formats in which an answer comes with everything: assumptions, plots, what a table leaves out.
 [[nodiscard]] constexpr bool in_full(OutputFormat f) { return f == OutputFormat::table || f == OutputFormat::html; }
@@ -24,8 +24,13 @@ struct Table {
   std::vector<std::string> notes;             // printed below (not csv)
 };
 
-// Ends with a newline; HTML is a fragment of the page that print() makes (cli/html_page.hpp). `json` is the caller's business: std::logic_error.
+// Ends with a newline; HTML and LaTeX are fragments of the page that print() makes (cli/html_page.hpp). `json` is the caller's business: std::logic_error.
 [[nodiscard]] std::string render(const Table& table, OutputFormat format);
+
+// A table of the booktabs package, its text escaped; the title is a comment above it, notes are paragraphs below.
+[[nodiscard]] std::string latex_table(const Table& table);
+// What a command printed: tables as they are, text between them in verbatim environments.
+[[nodiscard]] std::string latex_page(std::string_view answer);
 
 // Columns that UTF-8 text takes on a terminal: combining marks take none, East Asian wide characters and emoji two.
 [[nodiscard]] std::size_t display_width(std::string_view text);

@@ -78,7 +78,7 @@ void run(const Options& o, Session& session) {
   if (o.log.empty() && given(o.job, o.layout))
     throw InputError("the options of a job and a layout complete a log; give --log FILE too, or write them into the record");
   const std::vector<SourceText> sources = sources_of(o);
-  if (o.choices) return print_choices(sources, o.min_gpus, threads(o.threads), o.format);
+  if (o.choices) return print_choices(sources, o.min_gpus, o.worst, threads(o.threads), o.format);
   if (o.constants || !o.leave_out.empty()) {
     print(o.constants ? constants_report(sources, threads(o.threads), o.format)
                       : leave_out_report(sources, o.leave_out, threads(o.threads), o.format));
@@ -101,6 +101,7 @@ void run(const Options& o, Session& session) {
     case OutputFormat::csv: print(render(row_table(rows), o.format)); break;
     case OutputFormat::md: print(heading(o, s)); [[fallthrough]];
     case OutputFormat::html:
+    case OutputFormat::latex:
     case OutputFormat::table:
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));

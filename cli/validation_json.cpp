@@ -168,6 +168,12 @@ Json validation_json(const std::vector<Replay>& rows, const Summary& s) {
     t["by_" + std::string(dimensions()[i].name)] = classes_json(s.by[i]);
   t["by_kind"] = Json::object();
   for (const auto& [kind, e] : s.by_kind) t["by_kind"][kind] = errors_json(e);
+  t["collectives"] = Json::array();
+  for (const CollectiveClass& c : s.collectives) {
+    Json one{{"hardware", c.hardware}, {"operation", c.operation}, {"ranks", c.ranks}, {"sizes", c.sizes}};
+    one.update(errors_json(c.errors));
+    t["collectives"].push_back(std::move(one));
+  }
   t["fit"] = fit_json(s.fit);
   t["groups"] = Json::array();
   for (const GroupSummary& g : s.groups) t["groups"].push_back(group_json(g));

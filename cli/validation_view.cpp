@@ -97,6 +97,18 @@ Table kind_table(const Summary& s) {
   return t;
 }
 
+Table collective_table(const Summary& s) {
+  Table t;
+  t.title = "Collectives by machine, operation, ranks and size";
+  t.columns = {{"machine", false}, {"operation", false}, {"ranks"}, {"bytes", false}, {"n"}, {"median"}, {"p90"}, {"bias"}};
+  for (const CollectiveClass& c : s.collectives) {
+    std::vector<std::string> cells{c.hardware, c.operation, whole(static_cast<std::size_t>(c.ranks)), c.sizes};
+    append(cells, c.errors);
+    t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
 Table fit_table(const Summary& s) {
   const FitSummary& f = s.fit;
   Table t;
@@ -270,6 +282,7 @@ std::string validation_report(const std::vector<Replay>& rows, const Summary& s,
   for (const auto& [dimension, title] : breakdowns)
     if (by(s, dimension).size() > 1) tables.push_back(class_table(title, dimension, by(s, dimension)));
   tables.push_back(kind_table(s));
+  tables.push_back(collective_table(s));
   tables.push_back(residual_table(s));
   tables.push_back(fit_table(s));
   tables.push_back(group_table(s, shown));

@@ -18,6 +18,7 @@ namespace napkin::cli {
                                 const std::map<std::string, validation::ClassSummary>& classes);
 // Kernels, collectives and layers.
 [[nodiscard]] Table kind_table(const validation::Summary& s);
+[[nodiscard]] Table collective_table(const validation::Summary& s);
 // Verdict against what happened.
 [[nodiscard]] Table fit_table(const validation::Summary& s);
 // Rankings of layouts, greatest regret first.

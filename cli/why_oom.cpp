@@ -9,17 +9,16 @@
 #include "cli/command.hpp"
 #include "cli/executor.hpp"
 #include "cli/explain.hpp"
-#include "cli/run_flags.hpp"
+#include "cli/launch_flags.hpp"
 #include "cli/validation_record.hpp"
 #include "cli/why_oom_view.hpp"
 #include "model/input/document_input.hpp"
 #include "model/search/finalists.hpp"
-#include "model/validation/launch_arguments_input.hpp"
 
 namespace napkin::cli {
 namespace {
 
-const std::string arguments_flag = "--megatron-args";
+const std::string arguments_flag = "--megatron-args", arguments_target = "megatron-args";
 
 struct Options {
   std::string record, message, arguments;
@@ -37,19 +36,9 @@ std::string text_of(const std::string& path) {
 }
 
 RunRequest request_of(const Options& o) {
-  if (o.arguments.empty()) return read_request(o.record, o.job, o.layout);
-  if (!o.record.empty()) throw InputError(arguments_flag + ": a run record is given too; write one of them");
-  const std::string name = o.arguments == "-" ? "standard input" : o.arguments;
-  auto j = nlohmann::ordered_json::parse(validation::record_of_launch(text_of(o.arguments), name));
-  if (j.contains("model")) j["model"]["name"] = name.substr(name.rfind('/') + 1);
-  j["framework"] = "megatron-lm";
-  if (o.job.model) j["model"] = *o.job.model;
-  if (!j.contains("model")) throw InputError(name + ": gives no shape; add --model");
-  if (o.job.hardware) j["hardware"] = *o.job.hardware;
-  RunRequest r = read_run_record(Document::parse(j.dump(), name).root());
-  apply(o.job, r);
-  apply(o.layout, r);
-  return r;
+  LaunchFlags launch;
+  if (!o.arguments.empty()) launch.from = {arguments_target, o.arguments};
+  return read_request(o.record, launch, o.job, o.layout).request;
 }
 
 OomLayout layout_of(const Options& o, const std::optional<validation::OomMessage>& message) {

@@ -78,6 +78,7 @@ struct CollectiveTuning {
   std::array<Constant<Seconds>, protocol_count> tree_net;  // hop of a tree between nodes, added to the tier's latency
   Constant<Scalar> gather_copy;  // weight of a rank's own part in an out-of-place gather or scatter
   Constant<Scalar> reduce_copy;  // and in an all-reduce of a ring
+  Constant<Scalar> chain_hop{.value = 1, .place = {}, .source = {}};  // hop of a broadcast's chain / of a ring, inside a node
   Constant<Bytes> chunk;         // in flight per hop of a pipelined algorithm, all channels together
   Constant<Scalar> net_rings;    // most rings that leave a node, one NIC each
   SwitchConstants nvls;
@@ -101,6 +102,7 @@ void for_each_library_constant(Tuning& t, F f) {
   }
   f(std::string("gather_copy"), t.gather_copy);
   f(std::string("reduce_copy"), t.reduce_copy);
+  f(std::string("chain_hop"), t.chain_hop);
   f(std::string("direct/base"), t.direct.base);
   f(std::string("direct/per_peer"), t.direct.per_peer);
   f(std::string("direct/ramp"), t.direct.ramp);

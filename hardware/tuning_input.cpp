@@ -193,7 +193,7 @@ std::shared_ptr<const CollectiveTuning> find_tuning(std::string_view generation,
 }
 
 std::shared_ptr<const CollectiveTuning> read_own_library(const Field& f, const CollectiveTuning& generation) {
-  const Group all(f, {"ring", "gather_copy", "reduce_copy", "direct"});
+  const Group all(f, {"ring", "gather_copy", "reduce_copy", "chain_hop", "direct"});
   if (const auto ring = f.find("ring")) {
     ring->only({"ll", "ll128", "simple"});
     for (const auto name : protocol_names)

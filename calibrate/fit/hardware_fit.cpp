@@ -239,14 +239,8 @@ class Fitter {
     const auto rows = keep([](const KernelSample& s) { return s.kind == Kind::memory && s.row.si() > 0 && !s.host_timed; });
     std::set<Traffic> by_rows;
     for (const auto& s : rows) by_rows.insert(s.traffic);
-    if (rows.size() < samples_per_constant * (by_rows.size() + 2)) by_rows.clear();
-    if (!by_rows.empty()) {
-      record("memory of rows", range_of(rows), fit_rows(a_, rows, {.held_out = share(rows, held_out_)}));
-      for (const auto t : by_rows) {
-        const auto leaf = "/kernels/elementwise/floors/" + std::string(traffic_names[static_cast<std::size_t>(t)]);
-        if (!has_leaf(leaf)) out_.consequences.push_back({leaf, "one floor was fitted to all kernels that reduce rows"});
-      }
-    }
+    if (rows.size() < samples_per_constant * (2 * by_rows.size() + 1)) by_rows.clear();
+    if (!by_rows.empty()) record("memory of rows", range_of(rows), fit_rows(a_, rows, {.held_out = share(rows, held_out_)}));
     for (std::size_t i = 0; i < traffic_count; ++i) {
       const auto traffic = static_cast<Traffic>(i);
       if (by_rows.contains(traffic)) continue;

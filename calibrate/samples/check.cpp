@@ -8,7 +8,7 @@
 namespace napkin::fit {
 namespace {
 
-constexpr double long_kernel = 100e-6, KiB = 1024, MiB = 1024 * KiB;
+constexpr double long_kernel = 100e-6, MiB = 1024.0 * 1024;
 
 // What a group belongs to: its first word, and for attention the pass.
 std::string family(const KernelSample& s) {
@@ -30,13 +30,6 @@ std::string reason(const Accelerator& a, const KernelSample& s) {
   const bool matrix = s.kind == KernelSample::Kind::gemm || s.kind == KernelSample::Kind::attention;
   if (matrix && !has_format(a, s.format)) return a.name + " has no rate for " + std::string(to_string(s.format));
   return {};
-}
-
-// Of a message. What bounds it: the latency of the shortest, the protocol, the link.
-std::string size_class(double bytes) {
-  if (bytes <= 4 * KiB) return "to 4 KiB";
-  if (bytes < 64 * KiB) return "4 to 64 KiB";
-  return bytes < 16 * MiB ? "64 KiB to 16 MiB" : "16 MiB and more";
 }
 
 }  // namespace
@@ -82,8 +75,8 @@ void Comparer::add(const Hardware& h, const Samples& samples, HeldOut held_out, 
       add(s.group, "1 MiB and more", s.bytes >= MiB, p);
       if (s.method) continue;
       add("all collectives", "1 MiB and more", s.bytes >= MiB, p);
-      groups_[{s.group + ", " + std::to_string(s.ranks) + " ranks", size_class(s.bytes)}].push_back(p);
-      groups_[{"all collectives", size_class(s.bytes)}].push_back(p);
+      groups_[{s.group + ", " + std::to_string(s.ranks) + " ranks", std::string(size_classes[size_class(s.bytes)])}].push_back(p);
+      groups_[{"all collectives", std::string(size_classes[size_class(s.bytes)])}].push_back(p);
     } catch (const InputError& e) {
       ++out_.refused[e.what()];
     }

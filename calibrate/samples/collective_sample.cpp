@@ -40,6 +40,11 @@ std::optional<Method> collective_method(std::string_view algorithm, std::string_
   return {};
 }
 
+std::size_t size_class(double bytes) {
+  constexpr double KiB = 1024, MiB = 1024 * KiB;
+  return bytes <= 4 * KiB ? 0 : bytes < 64 * KiB ? 1 : bytes < 16 * MiB ? 2 : 3;
+}
+
 CollectiveSample collective_sample(Operation operation, int ranks, int per_node, double bytes, double seconds) {
   CollectiveSample s;
   s.group = to_string(operation);

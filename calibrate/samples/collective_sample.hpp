@@ -29,6 +29,9 @@ struct CollectiveSample {
 [[nodiscard]] std::optional<Operation> collective_operation(std::string_view word);
 // Of a library's words for an algorithm and a protocol: "Ring", "LL128".
 [[nodiscard]] std::optional<Method> collective_method(std::string_view algorithm, std::string_view protocol);
+// Of a message: what bounds it is latency, a protocol, or the link. In the order of `size_classes`.
+inline constexpr std::string_view size_classes[] = {"to 4 KiB", "4 to 64 KiB", "64 KiB to 16 MiB", "16 MiB and more"};
+[[nodiscard]] std::size_t size_class(double bytes);
 [[nodiscard]] CollectiveSample collective_sample(Operation operation, int ranks, int per_node, double bytes,
                                                  double seconds);
 // Library constants are of calls in a row, as nccl-tests times them: where the kernel alone was timed, `gap` less.

@@ -8,6 +8,7 @@
 
 #include "calibrate/samples/collective_sample.hpp"
 #include "calibrate/samples/kernel_sample.hpp"
+#include "model/input/document_input.hpp"
 
 namespace napkin::fit {
 
@@ -23,5 +24,9 @@ struct Samples {
 
 // Reads one file, or several as one. `regime`: of rows that state none. InputError names file, line and field.
 [[nodiscard]] Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime = {});
+
+// One row of such a file as a kernel: nothing for a kind that is none, or that no formula predicts (cached operands, an
+// operator that is not known). Times and clocks are as the row says; what a header would say is not known.
+[[nodiscard]] std::optional<KernelSample> read_kernel_row(const Field& row);
 
 }  // namespace napkin::fit

@@ -16,6 +16,98 @@ constexpr std::array<std::string_view, 4> kernel_timers{"kernel", "cupti", "grap
 // The product that a sustained run repeats when the row does not say (8192 cubed).
 constexpr double sustained_edge = 8192;
 
+double positive(const Field& f) {
+  const double v = f.number();
+  if (!(v > 0)) f.fail("is " + f.raw() + "; write a number above zero");
+  return v;
+}
+double optional(const Field& row, std::string_view key, double otherwise) {
+  const auto f = row.find(key);
+  return f ? positive(*f) : otherwise;
+}
+MatrixType type(const Field& row) {
+  const auto f = row["dtype"];
+  const auto t = matrix_type(f.string());
+  if (!t) f.fail("is " + f.raw() + ", not a number format; write bf16, fp16, tf32, fp32, fp8_e4m3 or nvfp4");
+  return *t;
+}
+Regime regime(const Field& f) {
+  if (f.string() == "sustained") return Regime::sustained;
+  if (f.string() != "burst") f.fail("is " + f.raw() + "; write \"sustained\" or \"burst\"");
+  return Regime::burst;
+}
+bool sees_kernels(const Field& timer) {
+  return std::find(kernel_timers.begin(), kernel_timers.end(), timer.string()) != kernel_timers.end();
+}
+
+// The sizes of a product: beside a count of repetitions they stand apart, under "case".
+Field shape_of(const Field& row) {
+  const auto apart = row.find("case");
+  return apart ? *apart : row;
+}
+
+KernelSample gemm_of(const Field& row, const std::string& kind) {
+  const auto size = shape_of(row);
+  const auto count = size.find("batch");
+  const GemmShape<Plain> shape{positive(size["m"]), positive(size["n"]), positive(size["k"]),
+                               count ? positive(*count) : kind == "gemm" ? 1.0 : positive(size["batch"])};
+  auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
+  if (shape.count.si() > 1) s.group = kind == "grouped_mm" ? "gemm grouped" : "gemm batched";
+  s.gemm.grouped = kind == "grouped_mm";
+  return s;
+}
+
+KernelSample sustained_gemm_of(const Field& row) {
+  const auto size = shape_of(row);
+  const double m = optional(size, "m", sustained_edge), n = optional(size, "n", m), k = optional(size, "k", m);
+  const auto rate = row.find("tflops");
+  auto s = gemm_sample(row.has("dtype") ? type(row) : *matrix_type("bf16"), {m, n, k},
+                       rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
+  s.regime = Regime::sustained;
+  return s;
+}
+
+KernelSample attention_of(const Field& row, Pass pass) {
+  const double s = positive(row["s"]), d = positive(row["d"]);
+  const auto causal = row.find("causal");
+  AttentionShape<Plain> shape{positive(row["b"]), optional(row, "sq", s), s, positive(row["hq"]),
+                              optional(row, "hk", row["hq"].number()), d, optional(row, "dv", d)};
+  shape.causal = !causal || causal->boolean();
+  auto x = attention_sample(attention_kernel(row["backend"].string()), shape, pass, positive(row["t_s"]));
+  if (row.has("dtype")) x.format = type(row).format;
+  return x;
+}
+
+std::optional<KernelSample> memory_of(const Field& row, const std::string& operation) {
+  const auto traffic = traffic_of(operation);
+  if (!traffic) return {};
+  auto s = memory_sample(*traffic, positive(row["moved"]), positive(row["t_s"]));
+  const auto width = row.find("h");
+  const auto tokens = row.find("tokens");
+  if (width && tokens) s.shape = tokens->raw() + "x" + width->raw();
+  s.shape = operation + " " + s.shape;
+  // One block reduces a row of 16-bit elements.
+  if (width && (*traffic == Traffic::norm || *traffic == Traffic::softmax)) s.row = 2 * positive(*width) * byte;
+  return s;
+}
+
+// Nothing for a kind that is no kernel, or an operator that is not known.
+std::optional<KernelSample> kernel_of(const Field& row, const std::string& kind) {
+  const auto made = [&]() -> std::optional<KernelSample> {
+    if (kind == "gemm" || kind == "bmm" || kind == "grouped_mm") return gemm_of(row, kind);
+    if (kind == "gemm_sustained") return sustained_gemm_of(row);
+    if (kind == "attn_fwd" || kind == "attn_bwd" || kind == "attn_decode")
+      return attention_of(row, kind == "attn_bwd" ? Pass::backward : Pass::forward);
+    if (kind == "membound") return memory_of(row, row["op"].string());
+    if (kind == "h2d" || kind == "d2h") return host_sample(kind == "h2d", positive(row["bytes"]), positive(row["t_s"]));
+    if (traffic_of(kind) && row.has("moved")) return memory_of(row, kind);
+    return {};
+  };
+  auto s = made();
+  if (const auto f = row.find("regime"); s && f) s->regime = regime(*f);
+  return s;
+}
+
 // State that a header record sets for the rows below it.
 struct Header {
   bool host_timed = true;
@@ -32,34 +124,10 @@ class Reader {
   std::optional<Regime> regime_;
   double call_ = 0;  // of the file's launch record
 
-  [[nodiscard]] static double positive(const Field& f) {
-    const double v = f.number();
-    if (!(v > 0)) f.fail("is " + f.raw() + "; write a number above zero");
-    return v;
-  }
-  [[nodiscard]] static MatrixType type(const Field& row) {
-    const auto f = row["dtype"];
-    const auto t = matrix_type(f.string());
-    if (!t) f.fail("is " + f.raw() + ", not a number format; write bf16, fp16, tf32, fp32, fp8_e4m3 or nvfp4");
-    return *t;
-  }
-  [[nodiscard]] static Regime regime(const Field& f) {
-    if (f.string() == "sustained") return Regime::sustained;
-    if (f.string() != "burst") f.fail("is " + f.raw() + "; write \"sustained\" or \"burst\"");
-    return Regime::burst;
-  }
-  [[nodiscard]] static bool sees_kernels(const Field& timer) {
-    return std::find(kernel_timers.begin(), kernel_timers.end(), timer.string()) != kernel_timers.end();
-  }
   [[nodiscard]] bool host_timed(const Field& row) const {
     const auto f = row.find("timer");
     return f ? !sees_kernels(*f) : header_.host_timed;
   }
-  [[nodiscard]] static double optional(const Field& row, std::string_view key, double otherwise) {
-    const auto f = row.find(key);
-    return f ? positive(*f) : otherwise;
-  }
-
   void read_header(const Field& row) {
     for (const auto& [key, value] : row.members())
       if (key != "kind" && key != "rows") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
@@ -79,8 +147,7 @@ class Reader {
 
   void add(const Field& row, KernelSample s) {
     s.host_timed = host_timed(row);
-    if (const auto f = row.find("regime")) s.regime = regime(*f);
-    else if (!s.regime) s.regime = header_.regime ? header_.regime : regime_;
+    if (!s.regime) s.regime = header_.regime ? header_.regime : regime_;
     if (!s.regime && s.kind != KernelSample::Kind::memory && s.kind != KernelSample::Kind::host)
       out_.regime_stated = false;
     out_.kernels.push_back(std::move(s));
@@ -106,42 +173,12 @@ class Reader {
     out_.collectives.push_back(std::move(s));
   }
 
-  // The sizes of a product: beside a count of repetitions they stand apart, under "case".
-  [[nodiscard]] static Field shape_of(const Field& row) {
-    const auto apart = row.find("case");
-    return apart ? *apart : row;
-  }
-
   static void force(CollectiveSample& s, const Field& algorithm, const Field& protocol) {
     s.method = collective_method(algorithm.string(), protocol.string());
     if (!s.method) algorithm.fail("and /proto name no method that napkin knows; write Ring or Tree, LL, LL128 or Simple");
     const auto suffix = " by " + std::string(to_string(s.method->algorithm)) + "/" + std::string(to_string(s.method->protocol));
     s.group += suffix;
     s.shape += suffix;
-  }
-
-  void read_gemm(const Field& row, const std::string& kind) {
-    const bool plain = kind == "gemm";
-    const auto size = shape_of(row);
-    const auto count = size.find("batch");
-    const GemmShape<Plain> shape{positive(size["m"]), positive(size["n"]), positive(size["k"]),
-                                 count ? positive(*count) : plain ? 1.0 : positive(size["batch"])};
-    if (is_warm(row, kind)) return;
-    auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
-    if (shape.count.si() > 1) s.group = kind == "grouped_mm" ? "gemm grouped" : "gemm batched";
-    s.gemm.grouped = kind == "grouped_mm";
-    add(row, std::move(s));
-  }
-
-  void read_attention(const Field& row, Pass pass) {
-    const double s = positive(row["s"]), d = positive(row["d"]);
-    const auto causal = row.find("causal");
-    AttentionShape<Plain> shape{positive(row["b"]), optional(row, "sq", s), s, positive(row["hq"]),
-                                optional(row, "hk", row["hq"].number()), d, optional(row, "dv", d)};
-    shape.causal = !causal || causal->boolean();
-    auto x = attention_sample(attention_kernel(row["backend"].string()), shape, pass, positive(row["t_s"]));
-    if (row.has("dtype")) x.format = type(row).format;
-    add(row, std::move(x));
   }
 
   // Operands that lie in the cache are not what a training step finds: counted, not used.
@@ -152,57 +189,27 @@ class Reader {
     return true;
   }
 
-  void read_memory(const Field& row, const std::string& operation) {
-    const auto traffic = traffic_of(operation);
-    if (!traffic) {
-      ++out_.unused[operation];
-      return;
-    }
-    if (is_warm(row, operation)) return;
-    auto s = memory_sample(*traffic, positive(row["moved"]), positive(row["t_s"]));
-    const auto width = row.find("h");
-    const auto tokens = row.find("tokens");
-    if (width && tokens) s.shape = tokens->raw() + "x" + width->raw();
-    s.shape = operation + " " + s.shape;
-    // One block reduces a row of 16-bit elements.
-    if (width && (*traffic == Traffic::norm || *traffic == Traffic::softmax)) s.row = 2 * positive(*width) * byte;
-    add(row, std::move(s));
-  }
-
   void read_row(const Field& row) {
     const auto kind = row["kind"].string();
     ++out_.rows;
     if (kind == "device" || kind == "end") {
       --out_.rows;
       if (kind == "device") read_header(row);
-    } else if (kind == "gemm" || kind == "bmm" || kind == "grouped_mm") {
-      read_gemm(row, kind);
-    } else if (kind == "gemm_sustained") {
-      const auto size = shape_of(row);
-      const double m = optional(size, "m", sustained_edge), n = optional(size, "n", m), k = optional(size, "k", m);
-      const auto rate = row.find("tflops");
-      auto s = gemm_sample(row.has("dtype") ? type(row) : *matrix_type("bf16"), {m, n, k},
-                           rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
-      s.regime = Regime::sustained;
-      add(row, std::move(s));
-    } else if (kind == "attn_decode" && !row.has("backend")) {
-      ++out_.unused["attn_decode by a kernel without a name"];
-    } else if (kind == "attn_fwd" || kind == "attn_bwd" || kind == "attn_decode") {
-      read_attention(row, kind == "attn_bwd" ? Pass::backward : Pass::forward);
-    } else if (kind == "membound") {
-      read_memory(row, row["op"].string());
-    } else if (kind == "h2d" || kind == "d2h") {
-      add(row, host_sample(kind == "h2d", positive(row["bytes"]), positive(row["t_s"])));
     } else if (kind == "launch") {
       if (host_timed(row) && !row.has("timer")) call_ = std::max(call_, positive(row["t_s"]));
       if (const auto what = row.find("what"); what && what->string() == "stream gap") out_.gap = positive(row["t_s"]);
       ++out_.unused[kind];
+    } else if (kind == "attn_decode" && !row.has("backend")) {
+      ++out_.unused["attn_decode by a kernel without a name"];
     } else if (const auto operation = collective_operation(kind)) {
       read_collective(row, *operation);
-    } else if (traffic_of(kind) && row.has("moved")) {
-      read_memory(row, kind);
+    } else if (auto sample = kernel_of(row, kind)) {
+      // A product back to back finds its operands in the cache, where a sustained run leaves them.
+      const bool cold = sample->regime == Regime::sustained || sample->kind == KernelSample::Kind::host ||
+                        sample->kind == KernelSample::Kind::attention || !is_warm(row, kind == "membound" ? row["op"].string() : kind);
+      if (cold) add(row, std::move(*sample));
     } else {
-      ++out_.unused[kind];
+      ++out_.unused[kind == "membound" ? row["op"].string() : kind];
     }
   }
 
@@ -234,6 +241,11 @@ class Reader {
 };
 
 }  // namespace
+
+std::optional<KernelSample> read_kernel_row(const Field& row) {
+  const auto kind = row.find("kind");
+  return kind ? kernel_of(row, kind->string()) : std::nullopt;
+}
 
 Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime) {
   Samples out;

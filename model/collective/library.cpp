@@ -58,7 +58,9 @@ CollectiveCost<K> chain(const Scope<K>& scope, const CollectiveTuning& t, BytesT
                         const Links<K>& l, Protocol protocol) {
   const RingConstants& c = t.ring[index(protocol)];
   const double net_hops = p.one_node() ? 0 : p.nodes - 1;
-  const auto hop = l.inner_hop + scope.read("hop", c.hop);
+  auto hop = l.inner_hop + scope.read("hop", c.hop);
+  // A ring's hop waits for both neighbours, a chain's for one.
+  if (t.chain_hop.value.si() != 1) hop = let("hop of a chain", scope.read("chain_hop", t.chain_hop) * hop);
   auto latency = scope.read("base", c.base) + scope.input("hops in node", p.ranks - 1 - net_hops) * hop;
   auto bus = scope.read("share", c.share) * l.inner;
   if (!p.one_node()) {

@@ -15,7 +15,8 @@ Choice choice_of(const Job& job, const Layout& theirs, const Executor& executor,
   const Problem problem{.job = job, .space = {}, .keep = std::max(most_rank, finalists(1))};
   Outcome outcome = search(problem, executor);
   c.feasible = outcome.feasible;
-  c.rank = 1 + static_cast<std::size_t>(std::count_if(outcome.best.begin(), outcome.best.end(), [&](const RankedLayout& l) { return l.cost.time < quick; }));
+  c.rank = 1 + static_cast<std::size_t>(std::count_if(outcome.best.begin(), outcome.best.end(),
+                                                      [&](const RankedLayout& l) { return l.cost.time < quick; }));
   c.rank_is_exact = c.rank <= outcome.best.size() || outcome.best.size() < problem.keep;
   if (outcome.best.size() > finalists(1)) outcome.best.resize(finalists(1));
   (void)time_finalists(problem, 1, outcome);

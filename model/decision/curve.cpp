@@ -11,7 +11,8 @@ std::optional<std::size_t> lowest(std::span<const Curve> curves, std::size_t i) 
   return best;
 }
 
-std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves, bool logarithmic, double tie) {
+std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves, bool logarithmic,
+                                double tie) {
   std::vector<Crossing> found;
   const std::size_t points = curves.empty() ? 0 : curves.front().size();
   const auto scale = [&](double v) { return logarithmic ? std::log(v) : v; };

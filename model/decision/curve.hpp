@@ -20,9 +20,10 @@ struct Crossing {
   std::optional<double> x;            // where straight lines between the points meet; none when a value is missing
 };
 
-// `x` strictly increasing, or empty for an axis without numbers (no crossing has an x then). `logarithmic`: lines are straight
-// in log x and log y, which needs positive values. A curve leads until another is lower by more than the share `tie`, or it
-// has no value.
-[[nodiscard]] std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves, bool logarithmic, double tie = 0);
+// `x` strictly increasing, or empty for an axis without numbers (no crossing has an x then). `logarithmic`: lines are
+// straight in log x and log y, which needs positive values. A curve leads until another is lower by more than the share
+// `tie`, or it has no value.
+[[nodiscard]] std::vector<Crossing> crossings(std::span<const double> x, std::span<const Curve> curves,
+                                              bool logarithmic, double tie = 0);
 
 }  // namespace napkin

@@ -16,8 +16,8 @@ struct TermDifference {
   [[nodiscard]] Q change() const { return second - first; }
 };
 
-// The second (b) against the first (a). Time: the terms of the step; their changes add up to the change of the step time. Memory: of
-// each layout's fullest stage; the changes add up to the change of the device's bytes.
+// The second (b) against the first (a). Time: the terms of the step; their changes add up to the change of the step
+// time. Memory: of each layout's fullest stage; the changes add up to the change of the device's bytes.
 struct Difference {
   std::vector<TermDifference<Seconds>> time;  // in the order of the terms
   std::vector<TermDifference<Bytes>> memory;

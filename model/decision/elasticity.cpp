@@ -28,7 +28,8 @@ std::vector<Scaling> scaled(const Job& job, std::string_view pattern, double fac
 std::vector<Upgrade> purchases(const Job& job) {
   std::vector<Upgrade> all;
   const auto add = [&](std::string name, std::string_view pattern, double factor) {
-    if (auto by = scaled(job, pattern, factor); !by.empty()) all.push_back({.name = std::move(name), .by = std::move(by), .kept = {}, .best = {}});
+    if (auto by = scaled(job, pattern, factor); !by.empty())
+      all.push_back({.name = std::move(name), .by = std::move(by), .kept = {}, .best = {}});
   };
   add("arithmetic rate x2", "peak", 2);
   add("memory bandwidth x2", "memory.bandwidth", 2);

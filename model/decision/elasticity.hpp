@@ -10,8 +10,8 @@
 
 namespace napkin {
 
-// d ln(step time) / d ln(constant) by central differences over ± `step` through the evaluator itself: −0.3 means that 10 %
-// more of the constant takes about 3 % off the step. `replanned` lets the layout change with the constant.
+// d ln(step time) / d ln(constant) by central differences over ± `step` through the evaluator itself: −0.3 means that
+// 10 % more of the constant takes about 3 % off the step. `replanned` lets the layout change with the constant.
 struct Elasticity {
   ConstantInfo constant;
   double kept = 0;
@@ -21,8 +21,8 @@ struct Elasticity {
 inline constexpr double elasticity_step = 0.05;  // wide enough to average over waves of tiles
 
 // Of every constant that is not zero, in the order of constants_of. The layout must be valid.
-// Rates count −1 and times +1 in the unit of time, so the elasticities weighted by that add up to 1 (time_weight): every
-// second of the step comes from some constant.
+// Rates count −1 and times +1 in the unit of time, so the elasticities weighted by that add up to 1 (time_weight):
+// every second of the step comes from some constant.
 [[nodiscard]] std::vector<Elasticity> elasticities(const Job& job, const Layout& layout);
 [[nodiscard]] double time_weight(const std::vector<Elasticity>& all);
 
@@ -31,9 +31,9 @@ void replan(const Problem& problem, const Layout& best, const Executor& executor
 
 // A purchase: a group of constants twice as good.
 struct Upgrade {
-  std::string name;            // "memory bandwidth x2", "nvlink latency / 2"
+  std::string name;  // "memory bandwidth x2", "nvlink latency / 2"
   std::vector<Scaling> by;
-  Seconds kept{};              // step time of the layout as it is, on the better machine
+  Seconds kept{};                    // step time of the layout as it is, on the better machine
   std::optional<RankedLayout> best;  // of the best layout there; none where no problem was given
 };
 // Best first: by the best layout's time, else by the kept one's. `problem` null: the layout is kept.

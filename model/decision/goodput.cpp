@@ -5,6 +5,7 @@
 #include "model/input_error.hpp"
 #include "model/reliability/checkpoint.hpp"
 #include "model/reliability/failures.hpp"
+#include "model/text.hpp"
 #include "model/transformer/parameters.hpp"
 
 namespace napkin {
@@ -14,12 +15,15 @@ template <class K>
 Goodput<K> goodput_with(Scope<K> scope, const Job& job, SecondsT<K> step, BytesT<K> held, const Reliability& r) {
   const BytePolicy& bytes = job.profile->bytes;
   const auto gpus = scope.input("G", static_cast<double>(job.gpus), "job: accelerators");
-  const auto per_node = scope.input("G_node", static_cast<double>(std::min<std::int64_t>(job.gpus, job.hardware->network.node_size)), "hardware: accelerators of a node");
+  const auto per_node =
+      scope.input("G_node", static_cast<double>(std::min<std::int64_t>(job.gpus, job.hardware->network.node_size)),
+                  "hardware: accelerators of a node");
   const auto bandwidth = scope.read("B_node", r.node_bandwidth);
   Goodput<K> g;
   g.mttf = job_mttf(scope.read("M_unit", r.unit_mttf), gpus);
   const auto count = scope.input("P", static_cast<double>(parameters(*job.model).total), "model: parameters");
-  const auto each = let("b", scope.read("B_parameter", bytes.parameter) + scope.read("B_master", bytes.master) + scope.read("B_moments", bytes.moments));
+  const auto each = let("b", scope.read("B_parameter", bytes.parameter) + scope.read("B_master", bytes.master) +
+                                 scope.read("B_moments", bytes.moments));
   g.checkpoint = checkpoint_bytes(count, each * scope.input("byte", 1 * byte));
   g.write = let("delta", g.checkpoint / (gpus / per_node * bandwidth));
   g.load = let("T_load", per_node * held / bandwidth);
@@ -27,7 +31,8 @@ Goodput<K> goodput_with(Scope<K> scope, const Job& job, SecondsT<K> step, BytesT
   g.interval = exact_interval(scope, g.write, g.mttf);
   g.goodput = exact_goodput(g.interval, g.write, g.restart, g.mttf);
   if (!(g.goodput.si() > 0) || !(g.interval.si() > 0))
-    throw InputError("goodput: no progress between failures, mean time to failure " + std::to_string(g.mttf.si()) + " s; writing and restarting take longer");
+    throw InputError("goodput: no progress between failures " + format(g.mttf) + " apart: a checkpoint takes " +
+                     format(g.write) + ", restarting and loading " + format(g.restart));
   g.effective = let("T_effective", step / g.goodput);
   return g;
 }
@@ -35,10 +40,19 @@ Goodput<K> goodput_with(Scope<K> scope, const Job& job, SecondsT<K> step, BytesT
 }  // namespace
 
 Reliability usual_reliability() {
-  const auto source = [](Evidence kind, const char* text) { return std::make_shared<const Source>(Source{kind, text}); };
-  return {.unit_mttf = {.value = 50676 * 3600 * second, .place = "--gpu-mttf", .source = source(Evidence::measured, "419 interruptions in 54 days on 16,384 H100 (Llama 3, table 5)")},
-          .restart = {.value = 300 * second, .place = "--restart", .source = source(Evidence::assumed, "detection, a spare node, start-up")},
-          .node_bandwidth = {.value = 2 * GB / second, .place = "--node-bandwidth", .source = source(Evidence::assumed, "a node's share of a parallel file system")}};
+  const auto source = [](Evidence kind, const char* text) {
+    return std::make_shared<const Source>(Source{kind, text});
+  };
+  return {.unit_mttf = {.value = 50676 * 3600 * second,
+                        .place = "--gpu-mttf",
+                        .source = source(Evidence::measured,
+                                         "419 interruptions in 54 days on 16,384 H100 (Llama 3, table 5)")},
+          .restart = {.value = 300 * second,
+                      .place = "--restart",
+                      .source = source(Evidence::assumed, "detection, a spare node, start-up")},
+          .node_bandwidth = {.value = 2 * GB / second,
+                             .place = "--node-bandwidth",
+                             .source = source(Evidence::assumed, "a node's share of a parallel file system")}};
 }
 
 template <class K>
@@ -48,7 +62,8 @@ Goodput<K> goodput_of(Scope<K> scope, const Job& job, const StepCost<K>& step, c
 template Goodput<Plain> goodput_of(Scope<Plain>, const Job&, const StepCost<Plain>&, const Reliability&);
 template Goodput<Traced> goodput_of(Scope<Traced>, const Job&, const StepCost<Traced>&, const Reliability&);
 
-EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates, bool complete, const Reliability& r, std::size_t keep) {
+EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates, bool complete,
+                                 const Reliability& r, std::size_t keep) {
   EffectiveRanking ranking;
   for (const RankedLayout& c : candidates) ranking.best.push_back({c, goodput_of(Scope<Plain>(), job, c.cost, r)});
   std::stable_sort(ranking.best.begin(), ranking.best.end(), [](const EffectiveLayout& a, const EffectiveLayout& b) {

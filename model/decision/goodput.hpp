@@ -11,9 +11,9 @@
 namespace napkin {
 
 struct Reliability {
-  Constant<Seconds> unit_mttf;               // of one accelerator
-  Constant<Seconds> restart;                 // detecting the failure, replacing the node, starting up; without loading
-  Constant<BytesPerSecond> node_bandwidth;   // of one node to the checkpoint store, either way
+  Constant<Seconds> unit_mttf;              // of one accelerator
+  Constant<Seconds> restart;                // detecting the failure, replacing the node, starting up; without loading
+  Constant<BytesPerSecond> node_bandwidth;  // of one node to the checkpoint store, either way
 };
 // Where nothing better is known: the interruptions of Llama 3 405B, and assumptions.
 [[nodiscard]] Reliability usual_reliability();
@@ -33,14 +33,15 @@ struct EffectiveLayout {
   RankedLayout layout;
   Goodput<Plain> goodput;
 };
-// The `keep` layouts with the least effective step time, best first; `proven`: no layout that was searched can beat the first.
+// The `keep` layouts with the least effective step time, best first; `proven`: no layout that was searched can beat the
+// first.
 struct EffectiveRanking {
   std::vector<EffectiveLayout> best;
   bool proven = false;
 };
-// Of `candidates`, best first by step time, and those left out slower than all of them. A layout's goodput is at most that
-// of one whose states load at once: what is slower than the best by more than that cannot catch up.
-[[nodiscard]] EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates, bool complete, const Reliability& r,
-                                               std::size_t keep);
+// Of `candidates`, best first by step time, and those left out slower than all of them. A layout's goodput is at most
+// that of one whose states load at once: what is slower than the best by more than that cannot catch up.
+[[nodiscard]] EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates,
+                                               bool complete, const Reliability& r, std::size_t keep);
 
 }  // namespace napkin

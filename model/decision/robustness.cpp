@@ -13,10 +13,12 @@ struct Cause {
 
 const std::vector<Cause>& causes() {
   static const std::vector<Cause> all{
-      {"arithmetic", {Term::forward_gemm, Term::forward_attention, Term::backward_gemm, Term::backward_attention, Term::ends}},
+      {"arithmetic",
+       {Term::forward_gemm, Term::forward_attention, Term::backward_gemm, Term::backward_attention, Term::ends}},
       {"memory traffic", {Term::forward_elementwise, Term::backward_elementwise, Term::optimizer}},
       {"recomputation", {Term::recompute}},
-      {"communication", {Term::tp_comm, Term::cp_comm, Term::ep_comm, Term::pp_comm, Term::dp_comm, Term::param_gather, Term::offload}},
+      {"communication",
+       {Term::tp_comm, Term::cp_comm, Term::ep_comm, Term::pp_comm, Term::dp_comm, Term::param_gather, Term::offload}},
       {"pipeline bubble", {Term::bubble}},
       {"host", {Term::host, Term::fixed}},
       {"stragglers", {Term::straggler}}};

@@ -8,10 +8,10 @@
 
 namespace napkin {
 
-// Calls f(path, constant) for every constant of a profile; "/host/step" is where its file holds it. `P` is Profile, whose
-// constants f may change, or const Profile. Residuals are errors of predictions, not causes of them: left out.
+// Calls f(path, constant) for every constant of a profile; "/host/step" is where its file holds it. `P` is Profile,
+// whose constants f may change, or const Profile. Residuals are errors of predictions, not causes of them: left out.
 template <class P, class F>
-  requires std::is_same_v<std::remove_const_t<P>, Profile>
+requires std::is_same_v<std::remove_const_t<P>, Profile>
 void for_each_constant(P& p, F f) {
   f("/bytes/parameter", p.bytes.parameter);
   f("/bytes/gradient", p.bytes.gradient);
@@ -57,6 +57,7 @@ void for_each_constant(P& p, F f) {
   f("/memory/held_whole", p.memory.held_whole);
   f("/memory/held_shards", p.memory.held_shards);
   f("/memory/pinned", p.memory.pinned);
+  f("/memory/remap", p.memory.remap);
   f("/memory/boundary_tensors", p.memory.boundary_tensors);
   f("/memory/fragmentation", p.memory.fragmentation);
   f("/compute/gemm_share", p.gemm_share);

@@ -87,6 +87,7 @@ struct LowPrecision {
   bool norm_quantises = false;       // a norm writes the quantised input of its linear: no pass of its own
   bool gathers_quantised = false;    // sequence parallelism gathers the quantised tensor
   bool saves_quantised = false;      // a linear keeps its quantised input for the weight gradient
+  bool primary = false;              // 8-bit weights of layers are kept and gathered in that format alone (fp8 primary weights)
 };
 
 // Which part of each communication the kernels hide.
@@ -133,6 +134,7 @@ struct MemoryOverheads {
   // and sharded ones beside them: the allocator holds them back until memory runs out (PyTorch record_stream).
   Constant<Scalar> held_whole, held_shards;
   Constant<Scalar> pinned;            // share of the held blocks that lie between live activations and stay
+  Constant<BytesPerSecond> remap;     // at which blocks are given back to the driver and taken anew
   Constant<Scalar> boundary_tensors;  // hidden states that a pipeline stage keeps at its ends per micro-batch in flight
   Constant<Scalar> fragmentation;     // reserved − allocated that no release gives back, as a share of activations
 };
@@ -143,6 +145,7 @@ inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-co
 
 struct Profile {
   std::string name, title;
+  bool newest = false;                  // it has eras and none was asked for: the newest release
   BytePolicy bytes;
   DataParallel data_parallel;
   RecomputePolicy recompute;
@@ -160,6 +163,7 @@ struct Profile {
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
+  bool expert_weights_early = false;    // the router's weights multiply an expert's activation, not its output
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;
   ContextExchange context_exchange = ContextExchange::ring;
   std::map<std::string, std::string, std::less<>> attention;  // accelerator generation → kernel; "" = default

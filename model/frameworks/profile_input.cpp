@@ -134,11 +134,12 @@ void apply(const Field& root, Profile& p) {
     take(g, "loss_passes", number, p.elementwise.loss_passes);
   }
   if (const auto f = root.find("low_precision")) {
-    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "source", "kind"});
+    f->only({"weights_once_a_step", "norm_quantises", "gathers_quantised", "saves_quantised", "primary", "source", "kind"});
     take(*f, "weights_once_a_step", p.low_precision.weights_once_a_step);
     take(*f, "norm_quantises", p.low_precision.norm_quantises);
     take(*f, "gathers_quantised", p.low_precision.gathers_quantised);
     take(*f, "saves_quantised", p.low_precision.saves_quantised);
+    take(*f, "primary", p.low_precision.primary);
   }
   if (const auto f = root.find("overlap")) {
     const Group g(*f, {"tensor_parallel", "expert_parallel", "expert_parallel_chunks", "context_parallel", "pipeline"});
@@ -161,7 +162,7 @@ void apply(const Field& root, Profile& p) {
     take(g, "launch", number, p.host.launch);
   }
   if (const auto f = root.find("memory")) {
-    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned",
+    const Group g(*f, {"context", "communicator", "fragmentation", "workspace", "gather_buffers", "held_whole", "held_shards", "pinned", "remap",
                        "boundary_tensors"});
     take(g, "context", [](const Field& v) { return v.bytes(); }, p.memory.context);
     take(g, "communicator", [](const Field& v) { return v.bytes(); }, p.memory.communicator);
@@ -171,6 +172,7 @@ void apply(const Field& root, Profile& p) {
     take(g, "held_whole", number, p.memory.held_whole);
     take(g, "held_shards", number, p.memory.held_shards);
     take(g, "pinned", share, p.memory.pinned);
+    take(g, "remap", [](const Field& v) { return v.bandwidth(); }, p.memory.remap);
     take(g, "boundary_tensors", number, p.memory.boundary_tensors);
   }
   if (const auto f = root.find("compute")) {
@@ -179,13 +181,14 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel", "weights_early"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
     take(g, "gemm_share", share, p.expert_gemm_share);
     take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
     take(g, "launches", number, p.expert_launches);
     take(*f, "tensor_parallel", p.expert_tensor_parallel);
+    take(*f, "weights_early", p.expert_weights_early);
     if (const auto v = f->find("exchange"))
       p.expert_exchange = static_cast<ExpertExchange>(one_of(*v, expert_exchange_names));
   }
@@ -252,7 +255,8 @@ Profile read_profile(const std::string& what, int year, const Edits& edits) {
     root.only(std::vector<std::string_view>(std::begin(members), std::end(members)));
     if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
     apply(root, p);
-    // The first era that the year lies in wins: below `before`, or `from` on.
+    // The first era that the year lies in wins: below `before`, or `from` on. Outside the eras is the newest release.
+    if (root.find("eras") && year <= 0) p.newest = true;
     if (const auto eras = root.find("eras"); eras && year > 0)
       for (const Field& era : eras->elements()) {
         const auto from = era.find("from");

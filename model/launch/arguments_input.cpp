@@ -58,23 +58,30 @@ class Script {
 
  private:
   void finish(bool end) {
-    if (open_) {
-      remember();
-      words_.push_back({.text = std::move(word_), .line = started_, .end = false});
-    }
+    if (open_ && !remember()) words_.push_back({.text = std::move(word_), .line = started_, .end = false});
     word_.clear();
     open_ = false;
     if (end && !words_.empty() && !words_.back().end) words_.push_back({.text = {}, .line = line_, .end = true});
   }
 
-  // NAME=value: a variable, where it is the first word of a command.
-  void remember() {
+  // NAME=value is a variable. NAME="--a 1 --b 2" is a list of arguments, which are taken here and not where $NAME stands.
+  bool remember() {
     const auto equal = word_.find('=');
-    if (equal == std::string::npos || equal == 0 || std::isdigit(static_cast<unsigned char>(word_[0])) != 0) return;
+    if (equal == std::string::npos || equal == 0 || std::isdigit(static_cast<unsigned char>(word_[0])) != 0) return false;
     for (std::size_t i = 0; i < equal; ++i)
-      if (!name_character(word_[i])) return;
+      if (!name_character(word_[i])) return false;
     const std::string value = word_.substr(equal + 1);
-    if (!value.empty()) variables_.insert_or_assign(word_.substr(0, equal), value);
+    const bool several = value.find_first_of(" \t\n") != std::string::npos;
+    if (!several && !value.empty()) variables_.insert_or_assign(word_.substr(0, equal), value);
+    std::size_t line = started_;
+    for (std::size_t i = 0; several && i < value.size();) {
+      const auto end = std::min(value.find_first_of(" \t\r\n", i), value.size());
+      if (end > i) words_.push_back({.text = value.substr(i, end - i), .line = line, .end = false});
+      line += end < value.size() && value[end] == '\n' ? 1 : 0;
+      i = end + 1;
+    }
+    words_.push_back({.text = {}, .line = line, .end = true});
+    return true;
   }
 
   void take_part() {

@@ -109,6 +109,10 @@ const std::vector<FactInfo>& table() {
       {"shard_degree", Role::derived, 1, "data-parallel ranks a state is sharded over"},
       {"replicate_degree", Role::derived, 1, "data-parallel ranks that hold copies"},
       {"recompute", Role::layout, "none", "recomputation"},
+      {"recompute_layers", Role::layout, 0, "recomputed layers of a chunk"},
+      {"recompute_flavour", Role::derived, {}, "recomputation, and whether of all layers"},
+      {"optimizer_offload", Role::layout, false, "optimizer states in host memory"},
+      {"order", Role::layout, "tp-cp-dp-pp", "order of the ranks"},
       {"recompute_modules", Role::layout, std::vector<Value>{}, "recomputed modules"},
       {"even_split", Role::layout, true, "the same layers on every stage"},
       {"split", Role::derived, {}, "layers by stage"},
@@ -145,6 +149,9 @@ const std::vector<FactInfo>& table() {
 void add_recomputation(const Run& run, Facts& f) {
   const Layout& l = run.layout;
   f.set("recompute", to_string(l.recompute));
+  const bool some = l.recompute == Recompute::full && l.recomputed_layers > 0;
+  if (some) f.set("recompute_layers", l.recomputed_layers);
+  f.set("recompute_flavour", some ? std::string_view("some") : to_string(l.recompute));
   if (l.recompute != Recompute::selective) return;
   std::uint8_t left = l.modules != 0 ? l.modules : run.profile->recompute.selective;
   std::vector<Value> names;
@@ -164,7 +171,7 @@ void add_split(const Run& run, Facts& f) {
   Split split;
   std::vector<Value> counts, parts;
   int layer = 0;
-  for (const StageContent& s : stage_contents(*run.model, stages, run.profile->split, run.job.sequence)) {
+  for (const StageContent& s : stage_contents(*run.model, stages, split_rule(run.job, l), run.job.sequence)) {
     split.stages.push_back({.embedding = s.embedding, .head = s.head, .layers = s.depth(), .mtp_modules = s.mtp});
     counts.emplace_back(s.depth());
     std::vector<Value> modules;
@@ -218,12 +225,12 @@ void add_mesh(const Run& run, Facts& f) {
 void add_tuning(const Run& run, Facts& f) {
   const Layout& l = run.layout;
   const Profile& p = *run.profile;
-  if (l.cp > 1) f.set("cp_exchange", context_exchange_names[static_cast<std::size_t>(p.context_exchange)]);
+  if (l.cp > 1) f.set("cp_exchange", context_exchange_names[static_cast<std::size_t>(context_exchange(run.job, l))]);
   if (f.has("experts")) f.set("expert_exchange", expert_exchange_names[static_cast<std::size_t>(p.expert_exchange)]);
-  const bool replicas = l.dp * l.cp > 1;
+  const bool replicas = l.dp * l.cp > 1 && (l.exposed & exposed_data_parallel) == 0;
   f.set("overlap_gradient", replicas && p.data_parallel.overlap_gradient);
   f.set("overlap_gather", replicas && l.zero > 0 && p.data_parallel.overlap_gather);
-  f.set("overlap_tp", l.tp > 1 && l.sp && p.overlap.tensor_parallel.value > 0);
+  f.set("overlap_tp", l.tp > 1 && l.sp && (l.exposed & exposed_tensor_parallel) == 0 && p.overlap.tensor_parallel.value > 0);
   f.set("overlap_ep", l.ep > 1 && l.vpp > 1 && p.overlap.expert_parallel_chunks.value > 0);
   f.set("vocab_multiple", static_cast<std::int64_t>(p.vocab_multiple));
 }
@@ -274,6 +281,8 @@ Facts facts_of(const Run& run) {
     f.set("lora_rank", j.adapters.rank);
   }
   f.set("offload_layers", l.offloaded_layers);
+  f.set("optimizer_offload", l.optimizer_offload);
+  f.set("order", rank_order_names[static_cast<std::size_t>(l.order)]);
   f.set("tp", l.tp);
   f.set("sp", l.sp);
   f.set("cp", l.cp);

@@ -28,6 +28,7 @@ class Interpreter {
       if (s.cases.empty()) read(s);
       else read_cases(s);
     }
+    known_.insert(target_.ignored.begin(), target_.ignored.end());
     for (const auto& [key, f] : found_)
       if (!known_.contains(key)) out_.unread.push_back(key);
     return std::move(out_);
@@ -58,7 +59,8 @@ class Interpreter {
     return all;
   }
   Value word(const Found& f, const std::string& text) const {
-    if (text.find('$') != std::string::npos) fail(f, "is the shell variable " + text + "; write its value");
+    if (text.find('$') != std::string::npos)
+      throw InputError(name_ + ':' + std::to_string(f.line) + ": " + f.key + " is the shell variable " + text + "; write its value");
     return typed(text);
   }
 
@@ -71,6 +73,7 @@ class Interpreter {
     if (from != nullptr) {
       out_.said.insert(s.fact);
       from_.insert_or_assign(s.fact, from);
+      out_.places.insert_or_assign(s.fact, name_ + ':' + std::to_string(from->line) + ": " + from->key);
     }
     out_.facts.set(s.fact, std::move(v));
   }
@@ -86,7 +89,10 @@ class Interpreter {
 
   void read(const Setting& s) {
     const FactInfo& info = *fact_info(s.fact);
-    if (const Found* f = s.key.empty() ? nullptr : find(s.key)) {
+    const Found* f = s.key.empty() ? nullptr : find(s.key);
+    // Where a launcher's own numbers are variables, the machine is simply not stated.
+    if (f != nullptr && info.role == Role::derived && arguments_ && plain(f->value).find('$') != std::string::npos) f = nullptr;
+    if (f != nullptr) {
       Value v = back(s, said(*f, s.rest, false));
       if (v.is(Value::Kind::code)) v.kind = Value::Kind::text;
       if (v.is(Value::Kind::none)) return absent(s);
@@ -131,16 +137,24 @@ class Interpreter {
     return v == e.value || (e.value.is(Value::Kind::code) && plain(v) == e.value.text);
   }
 
+  // Whether some case has the value that this key has in the text.
+  bool spoken_of(const Setting& s, const std::string& key) const {
+    return std::any_of(s.cases.begin(), s.cases.end(), [&](const Case& c) {
+      return std::any_of(c.read.begin(), c.read.end(), [&](const Entry& e) { return e.key == key && matches(e); });
+    });
+  }
+
   void read_cases(const Setting& s) {
     const Case* best = nullptr;
-    const Found* at = nullptr;
+    const Found* at = nullptr;  // a value that no case has
     for (const Case& c : s.cases) {
       for (const Entry& e : c.read)
-        if (const Found* f = find(e.key)) at = f;
+        if (const Found* f = find(e.key); f != nullptr && !spoken_of(s, e.key)) at = f;
+      if (c.otherwise && !c.read.empty() && std::all_of(c.read.begin(), c.read.end(), [&](const Entry& e) { return matches(e); })) return;
       if (c.is.empty() || !c.reads || (best != nullptr && c.read.size() <= best->read.size())) continue;
       if (std::all_of(c.read.begin(), c.read.end(), [&](const Entry& e) { return matches(e); })) best = &c;
     }
-    if (best == nullptr) {
+    if (best == nullptr || (best->read.empty() && at != nullptr)) {
       if (at != nullptr && s.absent.rule == Absent::Rule::none)
         fail(*at, "\"" + one_line(plain(said(*at, false, false)), 60) + "\" is not a value that is known here (" +
                       std::string(fact_info(s.fact)->what) + ")");

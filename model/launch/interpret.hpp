@@ -1,6 +1,7 @@
 // A launch configuration → facts: the table of a target read backwards.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ struct Reading {
   Facts facts;
   std::set<std::string, std::less<>> said;  // facts that the text states; the others are the program's defaults
   std::vector<std::string> unread;          // keys of the text that the target does not list
+  std::map<std::string, std::string, std::less<>> places;  // fact → "file:12: --key"
 };
 
 // InputError when two places contradict each other (both are shown), when a value is not one the target has, and when a

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/frameworks/profile_input.hpp"
 #include "model/input/document_input.hpp"
 
 namespace napkin::launch {
@@ -121,7 +122,19 @@ Json model_of(const Facts& f, const std::string& name) {
   return m;
 }
 
-Json layout_of(const Facts& f) {
+// Choices that differ from what the framework usually does; `p`: its profile.
+void put_choices(Json& l, const Facts& f, const Profile& p) {
+  if (f.whole("cp") > 1 && f.has("cp_exchange") && f.word("cp_exchange") != context_exchange_names[static_cast<std::size_t>(p.context_exchange)])
+    l["cp_exchange"] = f.word("cp_exchange");
+  if (f.has("order") && f.get("order") != fact_info("order")->neutral) l["order"] = f.word("order");
+  Json exposed = Json::array();
+  if (f.has("overlap_tp") && !f.flag("overlap_tp") && f.whole("tp") > 1 && f.flag("sp") && p.overlap.tensor_parallel.value > 0) exposed.push_back("tp");
+  const bool replicas = f.has("dp") && f.whole("dp") * f.whole("cp") > 1;
+  if (f.has("overlap_gradient") && !f.flag("overlap_gradient") && replicas && p.data_parallel.overlap_gradient) exposed.push_back("dp");
+  if (!exposed.empty()) l["exposed"] = std::move(exposed);
+}
+
+Json layout_of(const Facts& f, const Profile& p) {
   Json l;
   for (const char* axis : {"tp", "cp", "pp", "vpp", "dp", "zero"}) put(l, axis, f, axis);
   if (f.whole("experts") > 0 || f.flag("model_name"))
@@ -131,6 +144,7 @@ Json layout_of(const Facts& f) {
   const std::int64_t group = f.has("shard_ranks") ? f.whole("shard_ranks") : 0;
   if (f.whole("zero") > 0 && group > 0 && (!f.has("dp") || group != f.whole("dp") * f.whole("cp"))) l["zero_group"] = group;
   if (f.whole("pp") > 1 && f.has("schedule")) l["schedule"] = f.word("schedule");
+  put_choices(l, f, p);
   return l;
 }
 
@@ -147,18 +161,21 @@ std::string record_of(const Facts& f, const std::string& framework, const std::s
   put(r, "recompute", f, "recompute");
   if (f.word("recompute") == "selective" && f.flag("recompute_modules")) r["recompute_modules"] = json_of(f.get("recompute_modules"));
   if (f.has("grad_fp32")) r["grad_accumulation_fp32"] = f.flag("grad_fp32");
+  put_if_set(r, "recompute_layers", f, "recompute_layers");
   put_if_set(r, "activation_offload_layers", f, "offload_layers");
+  put_if_set(r, "optimizer_offload", f, "optimizer_offload");
   if (f.word("task") != "pretrain") put(r, "task", f, "task");
   if (f.whole("lora_rank") > 0) r["lora"]["rank"] = f.whole("lora_rank");
-  if (Json l = layout_of(f); !l.is_null()) r["layout"] = std::move(l);
+  if (Json l = layout_of(f, read_profile(framework)); !l.is_null()) r["layout"] = std::move(l);
   if (Json m = model_of(f, model_name); !m.is_null()) r["model"] = std::move(m);
   return r.dump();
 }
 
-LaunchText read_launch(std::string_view text, const std::string& name, const Target& target) {
+LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, std::int64_t gpus) {
   LaunchText t;
   t.reading = interpret(read_configuration(text, name, target.files.front().format), target, name);
   if (t.reading.said.empty()) throw InputError(name + ": has no setting of " + target.title + " that is known");
+  if (gpus > 0) t.reading.facts.set("gpus", gpus);
   try {
     complete(t.reading.facts);
   } catch (const InputError& e) {

@@ -99,6 +99,7 @@ struct File {
 struct Target {
   std::string name, title, profile, source;
   std::vector<std::string> aliases;
+  std::vector<std::string> ignored;  // keys without effect on what is predicted
   std::vector<File> files;
   std::vector<Setting> settings;
   std::vector<Rule> rules;

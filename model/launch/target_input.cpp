@@ -145,7 +145,11 @@ Setting read_setting(const Field& f, const std::string& section, std::size_t fil
 
 std::vector<std::string> terms(const Field& f) {
   std::vector<std::string> all;
-  for (const Field& e : f.elements()) all.push_back(e.is(Field::Type::number) ? std::to_string(e.integer(1, 1 << 30)) : fact_name(e));
+  for (const Field& e : f.elements()) {
+    const std::string term = e.string();
+    const bool number = !term.empty() && term.find_first_not_of("0123456789") == std::string::npos;
+    all.push_back(number ? term : fact_name(e));
+  }
   return all;
 }
 
@@ -198,11 +202,12 @@ std::vector<Line> lines(const Field& file, std::string_view key) {
 
 Target read(const Document& d) {
   const Field root = d.root();
-  root.only({"schema", "name", "title", "profile", "aliases", "source", "files", "rules", "limits"});
+  root.only({"schema", "name", "title", "profile", "aliases", "source", "ignored", "files", "rules", "limits"});
   if (root["schema"].integer(0, 1 << 30) != 1) root["schema"].fail("is not 1, the version this napkin reads");
   Target t{.name = root["name"].string(), .title = root["title"].string(), .profile = root["profile"].string(),
-           .source = root["source"].string(), .aliases = {}, .files = {}, .settings = {}, .rules = {}, .limits = {}};
+           .source = root["source"].string(), .aliases = {}, .ignored = {}, .files = {}, .settings = {}, .rules = {}, .limits = {}};
   if (const auto aliases = root.find("aliases")) for (const Field& a : aliases->elements()) t.aliases.push_back(a.string());
+  if (const auto ignored = root.find("ignored")) for (const Field& k : ignored->elements()) t.ignored.push_back(k.string());
   for (const Field& f : root["files"].elements()) {
     f.only({"name", "format", "prefix", "before", "sections", "after"});
     File file{.name = f["name"].string(), .format = static_cast<Format>(one_of(f["format"], format_names)), .prefix = {},

@@ -54,6 +54,7 @@ struct StageMemory {
   BytesT<K> standing{};     // allocated at the optimizer step, whatever the peak
   BytesT<K> overhead{};     // device context and communicators
   BytesT<K> fragmentation{};
+  BytesT<K> remapped{};     // of a micro-batch's freed blocks: given back to the driver and taken anew, there being no room to hold them
   BytesT<K> held{};         // freed blocks that the allocator holds back, and gives up when memory runs out
   BytesT<K> allocated{}, reserved{}, device{};
 };
@@ -91,6 +92,7 @@ struct StageLoad {
   bool sp = false, pipelined = false;
   int layers = 0;                 // of the rank
   bool host_bound = false;        // the host launches later than the accelerator works
+  bool runs_ahead = true;         // elsewhere it is ahead of it
   int communicators = 0;
   Bytes capacity{};               // of the accelerator
 };

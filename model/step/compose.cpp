@@ -120,6 +120,7 @@ StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, 
                                 .pipelined = l.pp > 1,
                                 .layers = s.cost->depth,
                                 .host_bound = s.cost->host_bound,
+                                .runs_ahead = !slow_cluster(job),
                                 .communicators = communicators(l),
                                 .capacity = job.hardware->accelerator.capacity.value});
 }
@@ -170,7 +171,18 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     step.terms[static_cast<std::size_t>(t)] = let(term_names[static_cast<std::size_t>(t)], v);
   };
 
-  // 2. Work of that stage over the micro-batches.
+  // 2. Memory of the fullest stage. What finds no room in a stage slows it down.
+  SecondsT<K> stall{};
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageMemory<K> bytes = stage_memory_of(scope, job, l, stages[i]);
+    if (bytes.remapped > BytesT<K>{}) stall = max(stall, bytes.remapped / scope.read("remap", job.profile->memory.remap));
+    if (i == 0 || bytes.device > step.memory.device) {
+      step.memory = bytes;
+      step.fullest = static_cast<int>(i);
+    }
+  }
+
+  // 3. Work of the slowest stage over the micro-batches.
   set(Term::forward_gemm, m * c.forward.gemm);
   set(Term::forward_attention, m * c.forward.attention);
   set(Term::forward_elementwise, m * c.forward.elementwise + c.once);
@@ -183,10 +195,10 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   set(Term::cp_comm, m * (c.forward.cp + c.backward.cp));
   set(Term::ep_comm, m * (c.forward.ep + c.backward.ep));
   set(Term::pp_comm, m * (2 * slowest.messages));
-  set(Term::host, m * (c.forward.host + c.backward.host));
+  set(Term::host, m * (c.forward.host + c.backward.host + stall));
   set(Term::offload, m * slowest.offload);
 
-  // 3. The bubble of the schedule.
+  // 4. The bubble of the schedule.
   if (l.pp > 1) {
     times.slowest_forward = slowest.forward;
     times.slowest_backward = slowest.backward;
@@ -215,7 +227,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     }
   }
 
-  // 4. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
+  // 5. Data parallelism: gradients behind the last micro-batch's backward, gathers behind the first one's forward.
   // Of several chunks a rank, all but one have the other chunks' passes over pp micro-batches to hide behind
   // (narayanan2021: a group of pp micro-batches goes through one chunk after another).
   const double chunks = l.vpp;
@@ -225,10 +237,11 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     return exposed(scope, dp, communication / chunks, pass / chunks, overlapped) +
            exposed(scope, dp, (1 - 1 / chunks) * communication, (1 - 1 / chunks) * l.pp * pass, overlapped);
   };
+  const SecondsT<K> tied = stages.front().dp->tied;
   if (l.zero >= 2) {
-    set(Term::dp_comm, m * slowest.reduce);
+    set(Term::dp_comm, m * slowest.reduce + tied);
   } else {
-    set(Term::dp_comm, reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
+    set(Term::dp_comm, tied + reduce_exposed(dp, *s.dp, [&](SecondsT<K> communication) {
           return once_a_step(communication, c.backward_total, hides && (dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
         }));
   }
@@ -243,11 +256,11 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
   const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
-  step.phases = {.forward = let("forward", m * slowest.forward + (dp.overlap_gather ? gather : none)),
+  step.phases = {.forward = let("forward", m * (slowest.forward + stall) + (dp.overlap_gather ? gather : none)),
                  .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
                  .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};
 
-  // 5. Growth with scale, and the host.
+  // 6. Growth with scale, and the host.
   SecondsT<K> sum = step.terms[0];
   for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
   sum = let("t_work", sum);
@@ -259,14 +272,6 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
                                    step.terms[static_cast<std::size_t>(Term::fixed)]);
 
-  // 6. Memory of the fullest stage.
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StageMemory<K> bytes = stage_memory_of(scope, job, l, stages[i]);
-    if (i == 0 || bytes.device > step.memory.device) {
-      step.memory = bytes;
-      step.fullest = static_cast<int>(i);
-    }
-  }
   return step;
 }
 

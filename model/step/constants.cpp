@@ -14,7 +14,8 @@ void each(H& hardware, T* library, P& profile, F f) {
   for_each_constant(hardware, [&](const std::string& path, auto& c) {
     if (!path.starts_with("/network/library/")) f(path, c);  // below, with the rest of the library
   });
-  if (library != nullptr) for_each_constant(*library, [&](const std::string& path, auto& c) { f("/library" + path, c); });
+  if (library != nullptr)
+    for_each_constant(*library, [&](const std::string& path, auto& c) { f("/library" + path, c); });
   for_each_constant(profile, [&](std::string_view path, auto& c) { f("/framework" + std::string(path), c); });
 }
 
@@ -30,8 +31,10 @@ std::string label_of(const std::string& path, const Network& network) {
 std::vector<std::string> words_of(std::string_view pattern) {
   std::vector<std::string> words(1);
   for (const char c : pattern) {
-    if (c != '.' && c != '/') words.back() += c;
-    else if (!words.back().empty()) words.emplace_back();
+    if (c != '.' && c != '/')
+      words.back() += c;
+    else if (!words.back().empty())
+      words.emplace_back();
   }
   if (words.back().empty()) words.pop_back();
   return words;
@@ -39,7 +42,9 @@ std::vector<std::string> words_of(std::string_view pattern) {
 
 // Whether `words` stand in `keys` in their order, the first at the front and the last `below` keys from the end.
 bool stands_in(const std::vector<std::string>& words, const std::vector<std::string>& keys, std::size_t below) {
-  if (words.empty() || keys.size() <= below || keys.front() != words.front() || keys[keys.size() - 1 - below] != words.back()) return false;
+  if (words.empty() || keys.size() <= below || keys.front() != words.front() ||
+      keys[keys.size() - 1 - below] != words.back())
+    return false;
   std::size_t at = 0;
   for (std::size_t i = 0; i + below < keys.size() && at < words.size(); ++i)
     if (keys[i] == words[at]) ++at;
@@ -50,9 +55,15 @@ bool stands_in(const std::vector<std::string>& words, const std::vector<std::str
 
 std::vector<ConstantInfo> constants_of(const Job& job) {
   std::vector<ConstantInfo> all;
-  each(*job.hardware, job.hardware->network.tuning.get(), *job.profile, [&]<Dim D>(const std::string& path, const Constant<Quantity<D, Plain>>& c) {
-    all.push_back({.path = path, .label = label_of(path, job.hardware->network), .dim = D, .si = c.value.si(), .source = c.source, .place = c.place});
-  });
+  each(*job.hardware, job.hardware->network.tuning.get(), *job.profile,
+       [&]<Dim D>(const std::string& path, const Constant<Quantity<D, Plain>>& c) {
+         all.push_back({.path = path,
+                        .label = label_of(path, job.hardware->network),
+                        .dim = D,
+                        .si = c.value.si(),
+                        .source = c.source,
+                        .place = c.place});
+       });
   return all;
 }
 
@@ -63,7 +74,8 @@ std::vector<ConstantInfo> constants_named(const Job& job, std::string_view patte
     std::vector<ConstantInfo> found;
     for (const ConstantInfo& c : all)
       if (stands_in(words, path_keys(c.path), below) || stands_in(words, path_keys(c.label), below)) found.push_back(c);
-    const bool one_kind = std::all_of(found.begin(), found.end(), [&](const ConstantInfo& c) { return c.dim == found.front().dim; });
+    const bool one_kind =
+        std::all_of(found.begin(), found.end(), [&](const ConstantInfo& c) { return c.dim == found.front().dim; });
     if (!found.empty() && one_kind) return found;
   }
   return {};
@@ -73,7 +85,8 @@ ScaledJob::ScaledJob(const Job& job, std::span<const Scaling> by) : job_(job) {
   auto hardware = std::make_shared<Hardware>(*job.hardware);
   auto profile = std::make_shared<Profile>(*job.profile);
   std::shared_ptr<CollectiveTuning> library;
-  if (hardware->network.tuning) hardware->network.tuning = library = std::make_shared<CollectiveTuning>(*hardware->network.tuning);
+  if (hardware->network.tuning)
+    hardware->network.tuning = library = std::make_shared<CollectiveTuning>(*hardware->network.tuning);
   each(*hardware, library.get(), *profile, [&](const std::string& path, auto& c) {
     for (const Scaling& s : by)
       if (s.path == path) c.value = s.factor * c.value;

@@ -16,7 +16,7 @@ struct ConstantInfo {
                       // "/framework/host/step"
   std::string label;  // the same with a tier's name for its number: "/network/nvlink/bandwidth"
   Dim dim;
-  double si = 0;      // value
+  double si = 0;                         // value
   std::shared_ptr<const Source> source;  // may be null
   std::string place;                     // file and member
 };
@@ -24,9 +24,9 @@ struct ConstantInfo {
 // In the order of hardware/constants.hpp, the library behind the machine, the profile last.
 [[nodiscard]] std::vector<ConstantInfo> constants_of(const Job& job);
 
-// Those that `pattern` names. Its words, between '.' or '/', stand in a path in this order; the first stands first, and the
-// last stands last or is a group of one kind ("peak": a rate for each format). "network.bandwidth" is the bandwidth of every
-// tier, "network.nvlink.bandwidth" of one. Empty when there is none.
+// Those that `pattern` names. Its words, between '.' or '/', stand in a path in this order; the first stands first, and
+// the last stands last or is a group of one kind ("peak": a rate for each format). "network.bandwidth" is the bandwidth
+// of every tier, "network.nvlink.bandwidth" of one. Empty when there is none.
 [[nodiscard]] std::vector<ConstantInfo> constants_named(const Job& job, std::string_view pattern);
 
 struct Scaling {

@@ -110,9 +110,13 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     if (!owned || g.size <= 1) return run(name, Operation::all_gather, bytes, g);
     return scope.input("n", g.size, "owners in turn") * run(name, Operation::broadcast, bytes / g.size, g);
   };
-  const auto gather = [&](const RankParameters<K>& p) {
-    return collect("t_all_gather_param", p.dense * wire_parameter, dense.shard) +
-           collect("t_all_gather_expert", p.expert * wire_parameter, expert.shard);
+  // `layers`: those of the parameters that layers hold.
+  const bool primary = primary_weights(job);
+  const auto wire_layer = primary ? scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name) : wire_parameter;
+  const auto gather = [&](const RankParameters<K>& p, const RankParameters<K>& layers) {
+    const auto dense_bytes = primary ? (p.dense - layers.dense) * wire_parameter + layers.dense * wire_layer : p.dense * wire_parameter;
+    return collect("t_all_gather_param", dense_bytes, dense.shard) +
+           collect("t_all_gather_expert", p.expert * wire_layer, expert.shard);
   };
 
   DataParallelCost<K> c;
@@ -122,7 +126,14 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   if (!whole)
     c.reduce_replicas =
         let("t_reduce_replicas", reduce_replicas(trained.dense, dense) + reduce_replicas(trained.expert, expert));
-  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained));
+  // Both ends hold the tied embedding: their gradients are summed once all are made (narayanan2021; Megatron-Core's embedding
+  // group).
+  if (l.pp > 1 && job.model->tied_embeddings && !job.adapters.any() && stage.parameters.lookup > ScalarT<K>(0)) {
+    const long long step = static_cast<long long>(l.tp) * l.cp * (inside ? l.dp : 1);
+    c.tied = run("t_tied_embedding", Operation::all_reduce, stage.parameters.lookup * wire_gradient,
+                 Group{.size = 2, .stride = step * (l.pp - 1)});
+  }
+  if (l.zero >= 1) c.gather = let("t_gather", gather(l.zero >= 3 ? stage.parameters : trained, stage.layers));
   if (l.zero >= 2 && dp.unit_copies) {
     // zhao2023fsdp §4: the shard is cast into the send buffer, the gathered buffer is split into parameters; gradients are
     // cast and packed into the buffer that is reduced.
@@ -144,7 +155,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
                           "zhao2023fsdp");
   }
   if (l.zero >= 3) {
-    c.first_unit = let("t_first_unit", gather(stage.unit));
+    c.first_unit = let("t_first_unit", gather(stage.unit, stage.unit));
     const auto copy = job.profile->bytes.compute_copy.value > 0 ? scope.read("B_copy", job.profile->bytes.compute_copy)
                                                                   : scope.read("B_param", job.profile->bytes.parameter);
     const auto unit = dp.shard_unit_is_layer ? stage.unit.dense + stage.unit.expert

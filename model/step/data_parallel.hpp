@@ -14,6 +14,7 @@ struct DataParallelCost {
   SecondsT<K> reduce{}, gather{}, optimizer{};
   SecondsT<K> gather_copies{}, reduce_copies{};  // ZeRO 2–3: kernels that cast and pack, per gather and per reduction
   SecondsT<K> reduce_replicas{};  // all-reduce of a shard over its copies (HSDP; zhao2023fsdp §3.2.2), as often as `reduce`
+  SecondsT<K> tied{};        // all-reduce of a tied embedding's gradients between the ends of the pipeline
   SecondsT<K> first_unit{};  // ZeRO-3: gathering the first layer, with nothing to hide behind
   BytesT<K> gathered{};      // ZeRO-3: two units of whole parameters in flight
   BytesT<K> updated{};       // ZeRO 1–2: copies of the parameters while they are gathered after the update

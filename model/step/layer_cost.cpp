@@ -65,6 +65,10 @@ bool frozen(const Job& job, const Operator<K>& o) {
   return job.adapters.any() && o.weight;
 }
 
+// Whether the backward pass of operators under tensor or context parallelism gathers their input once more: for a weight
+// gradient, and unless recomputation has just gathered it. Adapters keep the gathered input of the linear they sit beside.
+bool gathers_again(const Job& job, const LayerKey& key) { return key.recompute != Recompute::full && !job.adapters.any(); }
+
 // Prices one operator at a time and keeps the totals.
 template <class K>
 class Pricer {
@@ -74,7 +78,7 @@ class Pricer {
         job_(job),
         prices_(prices),
         key_(key),
-        gathers_again_(key.recompute != Recompute::full),
+        gathers_again_(gathers_again(job, key)),
         accelerator_(job.hardware->accelerator),
         kernel_(attention_kernel(job)),
         gemm_share_(scope.read("x_gemm", job.profile->gemm_share)),
@@ -95,7 +99,8 @@ class Pricer {
     const double in = low ? job_.precision.gemm_bytes : job_.precision.base_bytes;
     const double out = job_.precision.base_bytes;
     const auto& s = o.gemm;
-    const auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    auto share = o.local_experts > 0 ? gemm_share_ * scope_.read("x_expert_gemm", job_.profile->expert_gemm_share) : gemm_share_;
+    if (low && job_.precision.rate != 1) share = share * scope_.input("x_recipe", job_.precision.rate, job_.precision.name);
     const auto run = [&](const GemmShape<K>& shape, double output) {
       return let(o.name, prices_.gemm(format, in, output, shape) / share,
                  "model/kernel/gemm.cpp");
@@ -125,7 +130,7 @@ class Pricer {
       // X and W are quantised forward; dY backward (with the transposes that both backward products need).
       const LowPrecision& how = job_.profile->low_precision;
       if (!(how.norm_quantises && o.input_of_norm)) {
-        forward_.elementwise += cast(s.count * s.m * s.k);
+        forward_.elementwise += cast(s.count * s.m * s.k, frozen(job_, o));
         forward_kernels_ += 1;
       }
       if (how.weights_once_a_step && frozen(job_, o)) {
@@ -136,7 +141,7 @@ class Pricer {
         forward_.elementwise += cast(s.count * s.k * s.n);
         forward_kernels_ += 1;
       }
-      backward_.elementwise += cast(s.count * s.m * s.n);
+      backward_.elementwise += cast(s.count * s.m * s.n, frozen(job_, o));
       backward_kernels_ += 1;
     }
     return forward;
@@ -293,8 +298,10 @@ class Pricer {
     const double rounds = op == Operation::all_reduce ? 2 : 1;
     return scope_.input("steps", rounds * (key_.tp - 1), "of the ring") * scope_.read("t_tp_step", step);
   }
-  SecondsT<K> cast(ScalarT<K> elements) {
-    return let("cast", elementwise_cost(scope_, accelerator_, elements * cast_).time);
+  // Without a weight gradient nothing reads the second, column-wise copy.
+  SecondsT<K> cast(ScalarT<K> elements, bool one_copy = false) {
+    const auto each = one_copy ? cast_ - scope_.input("e_gemm", Bytes::si(job_.precision.gemm_bytes), job_.precision.name) : cast_;
+    return let("cast", elementwise_cost(scope_, accelerator_, elements * each).time);
   }
   // Rank order tp-cp-ep-dp-pp; among the experts' ranks etp runs fastest, then ep (Megatron-Core parallel_state).
   [[nodiscard]] Group group(Axis axis) const {
@@ -347,9 +354,6 @@ BytesT<K> saved_bytes(const Job& job, const Operator<K>& o) {
                          job.profile->low_precision.saves_quantised;
   return quantised ? job.precision.gemm_bytes / job.precision.base_bytes * o.saved : o.saved;
 }
-
-// Whether the backward pass of operators under tensor or context parallelism gathers their input once more.
-bool gathers_again(const LayerKey& key) { return key.recompute != Recompute::full; }
 
 // What the passes come to under one kind of recomputation; `times` are the operators' forward times.
 template <class K>
@@ -413,7 +417,7 @@ void price_each(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, 
   for (const bool again : {true, false}) {
     std::optional<Pricer<K>> pricer;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (again != (gathers_again(keys[i]) || !regathers)) continue;
+      if (again != (gathers_again(job, keys[i]) || !regathers)) continue;
       if (!pricer) {
         pricer.emplace(scope, job, keys[i], prices);
         for (std::size_t o = 0; o < operators.size(); ++o) times[o] = pricer->run(operators[o]);
@@ -477,7 +481,39 @@ LayerCost<K> head_cost(Scope<K> scope, const Job& job, const LayerKey& of, Price
   return cost;
 }
 
+template <class K>
+FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& key, FlopConvention convention) {
+  const Architecture& a = *job.model;
+  // One sequence on one rank: what is executed does not depend on how it is cut.
+  LayerKey whole = key;
+  whole.tp = whole.cp = whole.ep = whole.etp = whole.micro_batch = 1;
+  whole.sp = false;
+  FlopsT<K> sum{};
+  for (std::size_t k = 0; k < a.kinds.size(); ++k) {
+    double layers = static_cast<double>(std::count(a.layers.begin(), a.layers.end(), static_cast<std::uint8_t>(k)));
+    if (static_cast<int>(k) == a.mtp_kind) layers += a.mtp_layers;
+    if (layers == 0) continue;
+    FlopsT<K> layer{};
+    for (const Operator<K>& o : layer_operators(scope, a, a.kinds[k], shard_of(job, whole), *job.profile)) {
+      const auto share = meant(o.rerun, o.second_rerun, key.modules);
+      if (share.si() == 0) continue;
+      if (o.kind == Operator<K>::Kind::gemm) {
+        const auto imbalance = o.local_experts > 0 ? scope.read("imbalance", job.profile->expert_imbalance) : ScalarT<K>(1);
+        layer += share * (2 * o.gemm.count * o.gemm.m * o.gemm.n * o.gemm.k / imbalance) * flop;
+      } else if (o.kind == Operator<K>::Kind::attention && convention != FlopConvention::weights_only) {
+        const auto& s = o.attention;
+        const double span = s.window > 0 ? std::min(s.keys.si(), static_cast<double>(s.window)) : s.keys.si();
+        const double keys = convention == FlopConvention::causal_half ? 0.5 * span : span;
+        layer += share * (2 * s.batch * s.queries * scope.input("keys", keys, "a query may see") * s.heads * (s.head_dim + s.v_head_dim)) * flop;
+      }
+    }
+    sum += scope.input("layers", layers, a.kinds[k].name) * layer;
+  }
+  return let("F_rerun", sum / scope.input("s", static_cast<double>(job.sequence), "job: sequence length"), "korthikanti2022");
+}
+
 #define NAPKIN_INSTANTIATE(K)                                                                                 \
+  template FlopsT<K> rerun_flops_per_token(Scope<K>, const Job&, const LayerKey&, FlopConvention);            \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \

@@ -8,6 +8,7 @@
 #include "model/kernel/kernel.hpp"
 #include "model/step/layout.hpp"
 #include "model/step/prices.hpp"
+#include "model/transformer/flops.hpp"
 #include "model/transformer/operators.hpp"
 
 namespace napkin {
@@ -72,6 +73,10 @@ template <class K>
 template <class K>
 void layer_cost(Scope<K> scope, const Job& job, std::span<const LayerKey> keys, const LayerKind& kind, Prices<K>& prices,
                 std::span<LayerCost<K>> costs);
+
+// FLOPs per token that selective recomputation executes again: of the products and the attention that the key's modules name.
+template <class K>
+[[nodiscard]] FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& key, FlopConvention convention);
 
 // The ends of the model, never recomputed.
 template <class K>

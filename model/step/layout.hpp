@@ -67,6 +67,7 @@ struct Precision {
   double base_bytes = 2;          // of an element of `base`
   double gemm_bytes = 2;          // of an element of `gemm`, scales included
   double cast_bytes = 0;          // memory traffic to quantise one element for one GEMM operand (read + write)
+  double rate = 1;                // share of the format's matrix rate that the recipe's products reach
 };
 
 // Bandwidths a cluster was measured to have when the job ran, as all-reduce bus bandwidth; zero = not measured.
@@ -99,6 +100,10 @@ struct Job {
   MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
   const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
+// The weights of layers stand and travel in the 8-bit format that is multiplied.
+[[nodiscard]] inline bool primary_weights(const Job& j) {
+  return j.profile->low_precision.primary && j.precision.gemm == Format::fp8 && !j.adapters.any();
+}
 // The record's cluster was measured to be slower within a node than the profile's bound.
 [[nodiscard]] inline bool slow_cluster(const Job& j) {
   return j.measured.intra_node > BytesPerSecond{} && j.measured.intra_node < j.profile->host.slow_below.value;

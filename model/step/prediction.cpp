@@ -21,8 +21,9 @@ void quote(Scope<K> scope, const Job& job, const Layout& layout, FlopConvention 
   p.mfu = let("mfu", p.model_rate / p.peak, "chowdhery2022palm");
   p.hfu = p.mfu;
   if (layout.recompute != Recompute::none) {
-    const auto again = recompute_flops_per_token(scope, *job.model, job.sequence, convention,
-                                                 layout.recompute == Recompute::full);
+    const auto again = layout.recompute == Recompute::full
+                           ? recompute_flops_per_token(scope, *job.model, job.sequence, convention, true)
+                           : rerun_flops_per_token(scope, job, layer_key(job, layout), convention);
     p.hfu = let("hfu", (p.token_flops.total + again) * p.tokens_per_gpu / p.peak, "korthikanti2022");
   }
 }

@@ -4,7 +4,7 @@ namespace napkin {
 
 double recomputed_share(const Layout& l, const StageContent& content, int chunks) {
   const int layers = content.depth() + content.mtp;
-  return layers == 0 ? 1 : std::min(1.0, static_cast<double>(l.recomputed_layers) * chunks / layers);
+  return layers == 0 ? 1 : std::min(1.0, l.recomputed_layers * (chunks / content.share) / layers);
 }
 
 template <class K>
@@ -32,10 +32,8 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.parameters.dense += n * costs.parameters[kind].dense;
     s.parameters.expert += n * costs.parameters[kind].expert;
     s.parameters.adapters += n * l.adapters;
-    // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8).
-    if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0)
-      s.tensors.quantised += n * 2 * (costs.parameters[kind].dense + costs.parameters[kind].expert) *
-                             scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    s.layers.dense += n * costs.parameters[kind].dense;
+    s.layers.expert += n * costs.parameters[kind].expert;
     s.unit.dense = max(s.unit.dense, costs.parameters[kind].dense);
     s.unit.expert = max(s.unit.expert, costs.parameters[kind].expert);
   };
@@ -85,6 +83,14 @@ StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& cos
     s.backward = content.share * s.backward;
     for (SecondsT<K>* t : {&s.recompute, &s.weight_gradient, &s.ends_forward, &s.ends_backward}) *t = content.share * *t;
     s.tensors.activations = content.share * s.tensors.activations;
+  }
+  // Both layouts of a quantised weight, for the forward and the backward products (micikevicius2022fp8); beside the one in
+  // high precision, or instead of it.
+  if (job.profile->low_precision.weights_once_a_step && job.precision.cast_bytes > 0) {
+    const auto linears = s.layers.dense + s.layers.expert;
+    s.tensors.quantised = 2 * linears * scope.input("e_gemm", Bytes::si(job.precision.gemm_bytes), job.precision.name);
+    if (primary_weights(job))
+      s.tensors.quantised = s.tensors.quantised - linears * scope.read("B_param", job.profile->bytes.parameter) * (1 * byte);
   }
   s.forward_total = let("t_forward", s.forward.total() + s.ends_forward);
   s.backward_total = let("t_backward", s.backward.total() + s.recompute + s.ends_backward);

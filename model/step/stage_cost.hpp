@@ -17,6 +17,7 @@ struct StageCost {
   SecondsT<K> ends_forward{}, ends_backward{};  // embedding, head and loss
   SecondsT<K> forward_total{}, backward_total{};
   RankParameters<K> parameters{};  // of the whole stage
+  RankParameters<K> layers{};      // of its layers
   RankParameters<K> unit{};        // of its largest layer
   int depth = 0;                   // layers
   double weights = 0;              // weight tensors
@@ -39,7 +40,7 @@ template <class K>
 template <class K>
 [[nodiscard]] StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs,
                                       const StageContent& content);
-// Of the layers on `chunks` chunks, the share that is recomputed: so many of each chunk.
+// Of the layers on the `chunks` chunks that a micro-batch crosses, the share that is recomputed: so many of each chunk.
 [[nodiscard]] double recomputed_share(const Layout& l, const StageContent& content, int chunks);
 // Recomputes `recomputed` of every layer of the stage in full, on average; `kept` prices those that keep everything.
 template <class K>

@@ -97,8 +97,10 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   if (b.shard.etp > 1)
     b.collective("etp_scatter", Axis::etp, Operation::reduce_scatter, Operation::all_gather, etp * sent_bytes);
   exchange("ep_combine");
-  // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights.
-  b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes, sent_bytes);
+  // Weighted sum over the top_k rows of each token; the rows are kept for the gradient of the weights, unless those have
+  // multiplied the activation before.
+  b.elementwise("unpermute", passes * 2 * sent_bytes, passes * 2 * sent_bytes,
+                b.profile.expert_weights_early ? BytesT<K>{} : sent_bytes);
   if (m.latent > 0) b.gemm("latent_up", b.local, b.hidden, model_width, b.local * model_width * b.e);
 }
 

@@ -4,9 +4,9 @@
 namespace napkin {
 namespace {
 
-// Tokens per chunk of the state-space dual form; the published kernels use 256 (dao2024mamba2 §6.1) and 64
-// (yang2024gated) — the products below are what depends on it.
-constexpr double ssd_chunk = 256, delta_chunk = 64;
+// Tokens per chunk of the state-space dual form: 128 in Megatron-Core's MambaMixer (chunk_size), 64 in yang2024gated. The
+// products and the states below depend on it.
+constexpr double ssd_chunk = 128, delta_chunk = 64;
 
 // Per chunk and head: scores [Q,N]·[N,Q], outputs [Q,Q]·[Q,P], and two state products [N,Q]·[Q,P], [Q,N]·[N,P].
 template <class K>
@@ -23,6 +23,10 @@ void chunked_scan(OperatorBuilder<K>& b, ScalarT<K> heads, ScalarT<K> state, Sca
   auto& states = b.gemm("scan_states", q, width, state, BytesT<K>{}, 2 * chunks);
   states.weight = false;
   states.low_precision = false;
+  // A state [N,P] for each chunk and head in fp32: written by one kernel, passed on by another, read by a third; going back
+  // once more, with their gradients (dao2024mamba2 §6).
+  const BytesT<K> state_bytes = let("chunk_states", chunks * state * width * (4 * byte), "dao2024mamba2");
+  b.elementwise("chunk_states", 4 * state_bytes, 8 * state_bytes);
 }
 
 }  // namespace

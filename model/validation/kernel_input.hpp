@@ -7,7 +7,7 @@
 
 namespace napkin::validation {
 
-// Whether `kind` names a kernel: gemm, bmm, grouped_mm, attn_fwd, attn_bwd, membound, copy, adamw_fused_fp32.
+// Whether `kind` names a kernel that calibrate/samples reads: gemm, attn_fwd, membound, copy, ...
 [[nodiscard]] bool is_kernel(const std::string& kind);
 
 // Refuses a time shorter than four empty calls timed the same way: it is the host's. `call` 0: not known.

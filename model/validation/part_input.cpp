@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/samples/collective_sample.hpp"
 #include "hardware/hardware_input.hpp"
 #include "model/collective/expert_exchange.hpp"
 #include "model/collective/measures.hpp"
@@ -44,15 +45,6 @@ Hardware machine(const Field& record, const std::string& device, Replay& r) {
   }
 }
 
-// "all_reduce", "alltoall" → the operation.
-std::optional<Operation> operation_named(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  if (name == "alltoall") name = "all-to-all";
-  for (int i = 0; i <= static_cast<int>(Operation::send_recv); ++i)
-    if (to_string(static_cast<Operation>(i)) == name) return static_cast<Operation>(i);
-  return {};
-}
-
 // nccl-tests: time, or bus bandwidth = factor · bytes / time.
 void replay_collective(const Field& record, const std::string& device, double call, Operation operation, Replay& r) {
   const Hardware h = machine(record, device, r);
@@ -62,6 +54,8 @@ void replay_collective(const Field& record, const std::string& device, double ca
   else ranks = positive(record["gpus"]);
   if (ranks < 2) record.fail("has one rank; a collective needs two or more");
   const double bytes = positive(record["bytes"]);
+  r.run.gpus = ranks;
+  r.run.message = bytes;
   double seconds = 0;
   if (const auto f = record.find("t_s")) {
     seconds = positive(*f);
@@ -91,7 +85,7 @@ void replay_moe_layer(const Field& record, Replay& r) {
     const bool collective = f->string() == "a2a";
     profile.expert_exchange = collective ? ExpertExchange::all_to_all : ExpertExchange::two_level;
     // Only HybridEP leaves the experts' loads on the device.
-    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 0).expert_sync;
+    if (f->string() != "hybridep") profile.expert_sync = read_profile(framework, 2025).expert_sync;
   }
   const Field m = record["model"];
   const auto count = [&](const Field& of, std::string_view key) { return static_cast<int>(of[key].integer(1, 1'000'000'000)); };
@@ -158,7 +152,7 @@ void replay_serving(const Field& record, Replay& r) {
 
 void replay_measured(const Field& record, const std::string& device, double call, Replay& r) {
   if (is_kernel(r.run.kind)) return replay_kernel(record, machine(record, device, r).accelerator, call, r);
-  if (const auto operation = operation_named(r.run.kind)) return replay_collective(record, device, call, *operation, r);
+  if (const auto operation = fit::collective_operation(r.run.kind)) return replay_collective(record, device, call, *operation, r);
   if (r.run.kind == "moe_layer_fwd_bwd") return replay_moe_layer(record, r);
   if (r.run.kind == "decode" || r.run.kind == "prefill") return replay_serving(record, r);
   record[record.has("kind") ? "kind" : "collective"].fail("no formula predicts a \"" + r.run.kind + "\" by itself");

@@ -50,6 +50,7 @@ struct Description {
   std::string family;                   // "dense", "moe", "hybrid"; empty when the model was not read
   std::string workload;                 // the same, or "lora"
   double gpus = 0;
+  double message = 0;                   // bytes of a collective; 0 = not one
   std::string source, framework, hardware, precision, task, model;
   std::string configuration;            // model fields, GPUs, sequence, global batch and source as one text
   std::string title;                    // the same for people, without the source

@@ -4,6 +4,9 @@
 #include <cctype>
 #include <cmath>
 #include <stdexcept>
+#include <tuple>
+
+#include "calibrate/samples/collective_sample.hpp"
 
 namespace napkin::validation {
 namespace {
@@ -154,6 +157,24 @@ std::vector<GroupSummary> summarise_groups(const Rows& rows) {
   return groups;
 }
 
+std::vector<CollectiveClass> summarise_collectives(const std::vector<Replay>& rows) {
+  std::map<std::tuple<std::string, std::string, int, std::size_t>, std::vector<double>> classes;
+  for (const Replay& r : rows) {
+    if (r.run.suspect || r.run.message <= 0) continue;
+    const auto operation = fit::collective_operation(r.run.kind);
+    for (const PartTime& part : r.parts)
+      classes[{r.run.hardware, operation ? std::string(to_string(*operation)) : r.run.kind, static_cast<int>(r.run.gpus),
+               fit::size_class(r.run.message)}]
+          .push_back(part.error());
+  }
+  std::vector<CollectiveClass> out;
+  for (const auto& [key, errors] : classes) {
+    const auto& [hardware, operation, ranks, size] = key;
+    out.push_back({hardware, operation, std::string(fit::size_classes[size]), ranks, summarise(errors)});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string reason_class(const std::string& reason) {
@@ -219,6 +240,7 @@ Summary summarise(const std::vector<Replay>& rows) {
   for (const auto& [kind, errors] : times) s.by_kind[kind] = summarise(errors);
   s.fit = summarise_fit(kept);
   s.groups = summarise_groups(kept);
+  s.collectives = summarise_collectives(rows);
   return s;
 }
 

@@ -46,6 +46,13 @@ struct GroupSummary {
 };
 inline constexpr std::size_t smallest_group = 8;
 
+// Collectives of one operation on one machine, by ranks and size.
+struct CollectiveClass {
+  std::string hardware, operation, sizes;  // "to 4 KiB", ...: fit::size_class
+  int ranks = 0;
+  ErrorSummary errors;
+};
+
 struct Summary {
   std::size_t rows = 0, refused = 0;
   std::map<std::string, std::size_t> reasons;
@@ -55,6 +62,7 @@ struct Summary {
   std::map<std::string, ErrorSummary> by_kind;  // runs by step time; kernels, collectives and layers by their own time
   FitSummary fit;
   std::vector<GroupSummary> groups;
+  std::vector<CollectiveClass> collectives;
 };
 
 // What the runs are broken down by. A value that a row does not state is the empty string.

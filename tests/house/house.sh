@@ -53,7 +53,7 @@ direction() {
   found=$(code model hardware cli | xargs grep -nE '^ *#include "' | awk '
     BEGIN {
       split("model model/input hardware,model/frameworks model/transformer " \
-            "model/kernel,model/collective,model/pipeline,model/memory model/step model/search,model/reliability,model/serving model/run,model/decision " \
+            "model/kernel,model/collective,model/pipeline,model/memory model/step model/search,model/reliability,model/serving model/run,model/decision model/launch " \
             "calibrate model/validation cli", floors, " ")
       for (i in floors) {
         n = split(floors[i], rooms, ",")

@@ -79,7 +79,8 @@ TEST_SUITE("decision") {
       const ScaledJob scaled(t.job, {&by, 1});
       const auto before = constants_of(t.job), after = constants_of(scaled.job());
       REQUIRE(before.size() == after.size());
-      for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i].si == (before[i].path == c.path ? 3 : 1) * before[i].si);
+      for (std::size_t i = 0; i < before.size(); ++i)
+        CHECK(after[i].si == (before[i].path == c.path ? 3 : 1) * before[i].si);
     }
   }
 
@@ -89,8 +90,10 @@ TEST_SUITE("decision") {
       Layout layout;
       std::int64_t gpus;
     };
-    for (const Case& c : {Case{"llama3-8b", "h100", "megatron-lm", layout(4, 2, 8, 1), 64}, Case{"llama3-8b", "h100", "torchtitan", layout(1, 1, 64, 3), 64},
-                          Case{"mixtral-8x7b", "b200", "megatron-lm", layout(2, 4, 8, 1), 64}, Case{"llama2-13b", "tpu-v5p", "maxtext", layout(1, 1, 64, 3), 64}}) {
+    for (const Case& c : {Case{"llama3-8b", "h100", "megatron-lm", layout(4, 2, 8, 1), 64},
+                          Case{"llama3-8b", "h100", "torchtitan", layout(1, 1, 64, 3), 64},
+                          Case{"mixtral-8x7b", "b200", "megatron-lm", layout(2, 4, 8, 1), 64},
+                          Case{"llama2-13b", "tpu-v5p", "maxtext", layout(1, 1, 64, 3), 64}}) {
       const TestJob t(c.model, c.hw, c.framework, c.gpus, 4096, 128);
       CAPTURE(c.model);
       REQUIRE(broken_rule(t.job, c.layout) == nullptr);
@@ -146,7 +149,9 @@ TEST_SUITE("decision") {
     set(two[0], 8, 2);
     set(two[1], 9.2, 1);
     const Robustness r = robustness(two, 0.25);
-    const auto find = [&](std::string_view cause) { return *std::find_if(r.holds.begin(), r.holds.end(), [&](const Hold& h) { return h.cause == cause; }); };
+    const auto find = [&](std::string_view cause) {
+      return *std::find_if(r.holds.begin(), r.holds.end(), [&](const Hold& h) { return h.cause == cause; });
+    };
     // 10 + 2e = 10.2 + e at e = 0.2; 10 + 8e = 10.2 + 9.2e below e = −1/6.
     CHECK(find("communication").to == doctest::Approx(0.2));
     CHECK(*find("communication").above == 1);
@@ -184,15 +189,18 @@ TEST_SUITE("decision") {
     const Scope<Traced> scope(d);
     Evaluator<Traced> traced(t.job, scope);
     Evaluator<Plain> plain(t.job, Scope<Plain>());
-    CHECK(goodput_of(scope, t.job, traced.evaluate(all.front().layout), r).effective.si() == goodput_of(Scope<Plain>(), t.job, plain.evaluate(all.front().layout), r).effective.si());
+    CHECK(goodput_of(scope, t.job, traced.evaluate(all.front().layout), r).effective.si() ==
+          goodput_of(Scope<Plain>(), t.job, plain.evaluate(all.front().layout), r).effective.si());
     // Fewer failures: the order of the step times. More: never a worse effective step first.
     r.unit_mttf.value = 1e12 * second;
     CHECK(rank_by_goodput(t.job, all, true, r, 1).best.front().layout.layout == all.front().layout);
     r.unit_mttf.value = 64 * 4 * 3600 * second;
     const EffectiveRanking exact = rank_by_goodput(t.job, all, true, r, all.size());
-    for (std::size_t i = 1; i < exact.best.size(); ++i) CHECK(exact.best[i - 1].goodput.effective <= exact.best[i].goodput.effective);
+    for (std::size_t i = 1; i < exact.best.size(); ++i)
+      CHECK(exact.best[i - 1].goodput.effective <= exact.best[i].goodput.effective);
     for (std::size_t keep = 1; keep < all.size(); keep *= 4) {
-      const EffectiveRanking some = rank_by_goodput(t.job, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep)}, false, r, 1);
+      const EffectiveRanking some =
+          rank_by_goodput(t.job, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep)}, false, r, 1);
       if (some.proven) CHECK(some.best.front().goodput.effective == exact.best.front().goodput.effective);
     }
     r.unit_mttf.value = 1 * second;
@@ -217,13 +225,15 @@ TEST_SUITE("decision") {
 
   TEST_CASE("value lists read as people write them") {
     using cli::AxisKind;
-    CHECK(axis(AxisKind::gpus, "256..16384").values == std::vector<std::string>{"256", "512", "1024", "2048", "4096", "8192", "16384"});
+    CHECK(axis(AxisKind::gpus, "256..16384").values ==
+          std::vector<std::string>{"256", "512", "1024", "2048", "4096", "8192", "16384"});
     CHECK(axis(AxisKind::gpus, "1..81*3").values == std::vector<std::string>{"1", "3", "9", "27", "81"});
     CHECK(axis(AxisKind::gpus, "8..30+8,4").values == std::vector<std::string>{"4", "8", "16", "24"});
     CHECK(axis(AxisKind::gpus, "1k").numbers == std::vector<double>{1000});
     CHECK(axis(AxisKind::tokens, "4k..16k").values == std::vector<std::string>{"4k", "8k", "16k"});
     CHECK(axis(AxisKind::tokens, "4k..8k+2k").values == std::vector<std::string>{"4k", "6k", "8k"});
-    CHECK(axis(AxisKind::batch, "1M-tokens..4M-tokens").values == std::vector<std::string>{"1M-tokens", "2M-tokens", "4M-tokens"});
+    CHECK(axis(AxisKind::batch, "1M-tokens..4M-tokens").values ==
+          std::vector<std::string>{"1M-tokens", "2M-tokens", "4M-tokens"});
     CHECK(axis(AxisKind::batch, "1..4M-tokens*2").values.back() == "4M-tokens");
     CHECK(axis(AxisKind::batch, "64,128").numbers == std::vector<double>{64, 128});
     CHECK(axis(AxisKind::factor, "0.5..4").numbers == std::vector<double>{0.5, 1, 2, 4});
@@ -231,22 +241,34 @@ TEST_SUITE("decision") {
     CHECK(axis(AxisKind::degree, "0..3+1").numbers == std::vector<double>{0, 1, 2, 3});
     CHECK(axis(AxisKind::words, "h100,b200,h100").values == std::vector<std::string>{"h100", "b200"});
     for (const auto& [kind, bad] : std::vector<std::pair<AxisKind, std::string>>{
-             {AxisKind::gpus, ""}, {AxisKind::gpus, "16..8"}, {AxisKind::gpus, "1.."}, {AxisKind::gpus, "..4"}, {AxisKind::gpus, "1,,2"}, {AxisKind::gpus, "1..4*1"},
-             {AxisKind::gpus, "1..4+0"}, {AxisKind::gpus, "1..4*nan"}, {AxisKind::gpus, "nan..4"}, {AxisKind::gpus, "1..inf"}, {AxisKind::gpus, "0..4"}, {AxisKind::gpus, "1..1e8+1"},
-             {AxisKind::gpus, "1.5"}, {AxisKind::degree, "0..4"}, {AxisKind::degree, "-1"}, {AxisKind::factor, "0"}, {AxisKind::factor, "-1..2"}, {AxisKind::factor, "1e-300..1"},
-             {AxisKind::batch, "2k"}, {AxisKind::tokens, "4q"}, {AxisKind::gpus, "1..4..8"}, {AxisKind::words, ","}, {AxisKind::gpus, "1..8*1.5"}})
+             {AxisKind::gpus, ""},       {AxisKind::gpus, "16..8"},    {AxisKind::gpus, "1.."},
+             {AxisKind::gpus, "..4"},    {AxisKind::gpus, "1,,2"},     {AxisKind::gpus, "1..4*1"},
+             {AxisKind::gpus, "1..4+0"}, {AxisKind::gpus, "1..4*nan"}, {AxisKind::gpus, "nan..4"},
+             {AxisKind::gpus, "1..inf"}, {AxisKind::gpus, "0..4"},     {AxisKind::gpus, "1..1e8+1"},
+             {AxisKind::gpus, "1.5"},    {AxisKind::degree, "0..4"},   {AxisKind::degree, "-1"},
+             {AxisKind::factor, "0"},    {AxisKind::factor, "-1..2"},  {AxisKind::factor, "1e-300..1"},
+             {AxisKind::batch, "2k"},    {AxisKind::tokens, "4q"},     {AxisKind::gpus, "1..4..8"},
+             {AxisKind::words, ","},     {AxisKind::gpus, "1..8*1.5"}})
       CHECK_THROWS_AS_MESSAGE((void)axis(kind, bad), InputError, bad);
   }
 
   TEST_CASE("a plot shows every point, and nothing where there is nothing") {
-    const cli::Plot lines{.x_title = "x", .y_title = "y", .x = {1, 10, 100}, .words = {"1", "10", "100"}, .series = {{"a", {100.0, 10.0, 1.0}}, {"b", {1.0, std::nullopt, 3.0}}}};
+    const cli::Plot lines{.x_title = "x",
+                          .y_title = "y",
+                          .x = {1, 10, 100},
+                          .words = {"1", "10", "100"},
+                          .series = {{"a", {100.0, 10.0, 1.0}}, {"b", {1.0, std::nullopt, 3.0}}}};
     const std::string drawn = cli::draw(lines);
     CHECK(drawn.find("y (log)") == 0);
     CHECK(std::count(drawn.begin(), drawn.end(), 'x') >= 2);
-    const cli::Plot bars{.x_title = "hw", .y_title = "MFU", .x = {}, .words = {"h100", "b200"}, .series = {{"", {0.5, 0.25}}}};
+    const cli::Plot bars{
+        .x_title = "hw", .y_title = "MFU", .x = {}, .words = {"h100", "b200"}, .series = {{"", {0.5, 0.25}}}};
     CHECK(cli::draw(bars).find("h100 |####") != std::string::npos);
-    CHECK(cli::draw({.x_title = "", .y_title = "", .x = {1, 2}, .words = {}, .series = {{"", {std::nullopt, std::nullopt}}}}).empty());
-    CHECK(cli::draw({.x_title = "", .y_title = "", .x = {5}, .words = {"5"}, .series = {{"", {7.0}}}}).find('o') != std::string::npos);
+    CHECK(cli::draw(
+              {.x_title = "", .y_title = "", .x = {1, 2}, .words = {}, .series = {{"", {std::nullopt, std::nullopt}}}})
+              .empty());
+    CHECK(cli::draw({.x_title = "", .y_title = "", .x = {5}, .words = {"5"}, .series = {{"", {7.0}}}}).find('o') !=
+          std::string::npos);
     CHECK(cli::draw({.x_title = "", .y_title = "", .x = {}, .words = {}, .series = {}}).empty());
   }
 }

@@ -70,6 +70,56 @@ TEST_SUITE("mechanisms") {
     CHECK(early.saved.si() == whole.saved.si());
   }
 
+  TEST_CASE("HFU counts what selective recomputation runs again: by module, the attention under the convention") {
+    TestJob t("llama3-8b", "h100", "megatron-lm", 8, 4096, 8);
+    const auto extra = [&](std::uint8_t modules) {
+      const auto p = predict(plain_scope, t.job, {.dp = 8, .zero = 1, .recompute = Recompute::selective, .modules = modules},
+                             FlopConvention::full_attention);
+      return (p.hfu / p.mfu).si() * p.token_flops.total.si() - p.token_flops.total.si();
+    };
+    const double h = 4096, f = 14336, layers = 32, s = 4096;
+    CHECK(extra(recompute_core_attention) == doctest::Approx(layers * 4 * s * h));
+    CHECK(extra(recompute_ffn) == doctest::Approx(layers * 6 * h * f));
+    CHECK(extra(recompute_core_attention | recompute_ffn) == doctest::Approx(layers * (4 * s * h + 6 * h * f)));
+    CHECK(std::abs(extra(recompute_norms)) < 1);  // no product
+  }
+
+  TEST_CASE("fp8 primary weights replace those in bf16, and half as many bytes are gathered") {
+    TestJob t("llama3-8b", "h100", "megatron-lm", 64, 4096, 64, 2025);
+    t.job.precision = *precision_named("fp8");
+    REQUIRE(t.profile.low_precision.primary);
+    const Layout l{.dp = 64, .zero = 1};
+    const auto step = [&] { return predict(plain_scope, t.job, l, FlopConvention::full_attention).step; };
+    const auto primary = step();
+    t.profile.low_precision.primary = false;
+    const auto beside = step();
+    const double layers = 32 * (4096.0 * (4096 * 2 + 2 * 1024) + 3 * 4096.0 * 14336 + 2 * 4096);
+    CHECK((beside.memory.parameters - primary.memory.parameters).si() == doctest::Approx(2 * layers));
+    CHECK(term(primary, Term::param_gather) < term(beside, Term::param_gather));
+    t.job.precision = *precision_named("nvfp4");  // has no primary weights
+    t.profile.low_precision.primary = true;
+    CHECK(!primary_weights(t.job));
+  }
+
+  TEST_CASE("adapters gather the sequence once more for no weight gradient") {
+    TestJob t("llama3-70b", "h100", "megatron-lm", 8, 8192, 8, 2025);
+    const Layout l{.tp = 8, .sp = true, .dp = 1};
+    const auto comm = [&] { return term(predict(plain_scope, t.job, l, FlopConvention::full_attention).step, Term::tp_comm); };
+    const double trained = comm();
+    t.job.adapters = {.rank = 16, .targets = adapter_qkv | adapter_out};
+    CHECK(comm() == doctest::Approx(0.8 * trained).epsilon(0.03));  // 8 of 10 messages; the head gathers as before
+  }
+
+  TEST_CASE("a tied embedding's gradients are summed between the ends of a pipeline") {
+    TestJob t("llama3.2-1b", "h100", "megatron-lm", 16, 4096, 64);
+    REQUIRE(t.model.tied_embeddings);
+    const Layout l{.pp = 2, .dp = 8, .zero = 1};
+    const auto comm = [&] { return term(predict(plain_scope, t.job, l, FlopConvention::full_attention).step, Term::dp_comm); };
+    const double tied = comm();
+    t.model.tied_embeddings = false;
+    CHECK(tied > comm());
+  }
+
   TEST_CASE("owners broadcast in turn: the group's size times a broadcast of one part") {
     TestJob t("llama3-8b", "a100", "internevo", 64, 2048, 512);
     const Layout l{.dp = 64, .zero = 1, .zero_group = 64, .micro_batch = 2};

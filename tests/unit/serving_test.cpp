@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "model/serving/decode.hpp"
+#include "model/serving/forward.hpp"
 #include "model/serving/kv_cache.hpp"
 #include "model/serving/queueing.hpp"
 #include "model/serving/traffic.hpp"
 #include "model/transformer/model_input.hpp"
+#include "tests/step_fixture.hpp"
 
 using namespace napkin;
 
@@ -67,6 +69,30 @@ TEST_SUITE("serving") {
     CHECK(poisson_quantile(10, 0.99) == 18);
     CHECK(poisson_quantile(10000, 0.5) == doctest::Approx(10000).epsilon(1e-4));
     CHECK(poisson_quantile(10000, 0.99) == doctest::Approx(10000 + 2.326 * 100).epsilon(1e-3));
+  }
+
+  TEST_CASE("a pass of a server from operators: laws, and the derivation gives the same bits") {
+    test::TestJob t("llama3-8b", "h200", "pytorch-eager", 2, 4096, 8);
+    const auto time = [&](int tp, const ServedBatch& b) { return served_pass(Scope<Plain>(), t.job, tp, b).time.si(); };
+    const ServedBatch decode{.sequences = 8, .cached = 2048, .graph = true};
+    CHECK(time(1, {.sequences = 8, .cached = 8192, .graph = true}) > time(1, decode));
+    CHECK(time(1, {.sequences = 64, .cached = 2048, .graph = true}) > time(1, decode));
+    CHECK(time(1, {.sequences = 8, .cached = 2048}) >= time(1, decode));  // launches are waited for
+    CHECK(time(2, decode) < time(1, decode));
+    CHECK(time(2, decode) > time(1, decode) / 2);
+    // No faster than the weights' bytes; the cache costs no less than its bytes.
+    const double weights = 2 * (8030261248.0 - 525336576.0) / 4.8e12;
+    CHECK(time(1, {.graph = true}) > weights);
+    const double cache = 8 * (8192.0 - 2048) * 131072 / 4.8e12;
+    CHECK(time(1, {.sequences = 8, .cached = 8192, .graph = true}) - time(1, decode) > 0.9 * cache);
+    const double one = time(1, {.tokens = 2048}), two = time(1, {.sequences = 2, .tokens = 2048});
+    CHECK(two > 1.8 * one);
+    CHECK(two < 2 * one);
+    CHECK(time(1, {.tokens = 4096}) > 2 * one);  // attention grows with the square
+    for (const int tp : {1, 2}) {
+      Derivation d;
+      CHECK(served_pass(Scope<Traced>(d), t.job, tp, decode).time.si() == time(tp, decode));
+    }
   }
 
   TEST_CASE("speculation and queues at their ends") {

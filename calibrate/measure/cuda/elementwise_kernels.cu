@@ -52,37 +52,34 @@ __device__ float reduce(float v, Op op, float identity) {
 // that several share a unit whatever the width.
 constexpr int narrow_each = 4, wide_each = 8, narrow_vectors = 1024;
 
-__device__ void prefetch(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-
+// Past the end of a row the last vector is read once more: loads without a condition cannot be drawn behind one another.
 template <int each>
 __device__ void load_row(Eight (&mine)[each], const Eight* row, int vectors) {
 #pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) mine[i] = row[at];
+  for (int i = 0; i < each; ++i) mine[i] = row[min(int(i * blockDim.x + threadIdx.x), vectors - 1)];
 }
 
 template <int each>
 __global__ void rms_norm_rows(const Eight* x, const Eight* weight, Eight* y, int vectors, float inverse_h) {
   Eight* out = y + std::size_t(blockIdx.x) * vectors;
-  Eight mine[each];
+  Eight mine[each], w[each];
   load_row(mine, x + std::size_t(blockIdx.x) * vectors, vectors);
-#pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (const int at = i * blockDim.x + threadIdx.x; at < vectors) prefetch(weight + at);
+  load_row(w, weight, vectors);
   float sum = 0, f[lanes], g[lanes];
 #pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (i * blockDim.x + threadIdx.x < vectors) {
-      unpack(mine[i], f);
+  for (int i = 0; i < each; ++i) {
+    unpack(mine[i], f);
+    float squares = 0;
 #pragma unroll
-      for (const float v : f) sum += v * v;
-    }
+    for (const float v : f) squares += v * v;
+    sum += i * blockDim.x + threadIdx.x < vectors ? squares : 0;
+  }
   const float scale = rsqrtf(reduce(sum, Sum{}, 0.0F) * inverse_h + 1e-5F);
 #pragma unroll
   for (int i = 0; i < each; ++i)
     if (const int at = i * blockDim.x + threadIdx.x; at < vectors) {
       unpack(mine[i], f);
-      unpack(weight[at], g);
+      unpack(w[i], g);
 #pragma unroll
       for (int l = 0; l < lanes; ++l) f[l] *= scale * g[l];
       out[at] = pack(f);
@@ -96,20 +93,20 @@ __global__ void softmax_rows(const Eight* x, Eight* y, int vectors) {
   load_row(mine, x + std::size_t(blockIdx.x) * vectors, vectors);
   float f[lanes], largest = -INFINITY, sum = 0;
 #pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (i * blockDim.x + threadIdx.x < vectors) {
-      unpack(mine[i], f);
+  for (int i = 0; i < each; ++i) {
+    unpack(mine[i], f);
 #pragma unroll
-      for (const float v : f) largest = fmaxf(largest, v);
-    }
+    for (const float v : f) largest = fmaxf(largest, v);  // the last vector twice changes nothing
+  }
   largest = reduce(largest, Max{}, -INFINITY);
 #pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (i * blockDim.x + threadIdx.x < vectors) {
-      unpack(mine[i], f);
+  for (int i = 0; i < each; ++i) {
+    unpack(mine[i], f);
+    float part = 0;
 #pragma unroll
-      for (const float v : f) sum += __expf(v - largest);
-    }
+    for (const float v : f) part += __expf(v - largest);
+    sum += i * blockDim.x + threadIdx.x < vectors ? part : 0;
+  }
   const float scale = 1 / reduce(sum, Sum{}, 0.0F);
 #pragma unroll
   for (int i = 0; i < each; ++i)
