@@ -34,6 +34,18 @@ std::string base_of(const FitRequest& r, const Samples& samples) {
   throw InputError(fmt::format("--base: the samples name \"{}\", which is not in the catalog; write --base NAME", at->second));
 }
 
+// Whether the samples name another machine of the catalog than the base.
+std::optional<std::string> other_machine(const Hardware& base, const Samples& samples) {
+  const auto at = samples.device.find("name");
+  if (at == samples.device.end()) return {};
+  const auto space = at->second.find(' ');
+  const auto name = at->second.substr(space == std::string::npos ? 0 : space + 1);
+  if (!catalog_text(name)) return {};
+  const auto measured = read_hardware(name).accelerator.title;
+  if (measured == base.accelerator.title) return {};
+  return fmt::format("the samples name {}, the base is {}: its peaks and bandwidths bound what is fitted", at->second, base.accelerator.title);
+}
+
 std::string name_of(const FitRequest& r) {
   if (!r.name.empty()) return r.name;
   return r.output.empty() ? "fitted" : std::filesystem::path(r.output).stem().string();
@@ -134,6 +146,7 @@ std::string fit_report(const FitRequest& r) {
   auto fit = fit_hardware(base, samples, held_out, regime);
   if (!samples.regime_stated && r.regime.empty())
     fit.notes.push_back("some rows do not say under which clocks they ran: taken as a short benchmark (--regime sustained for long runs)");
+  if (auto other = other_machine(base, samples)) fit.notes.insert(fit.notes.begin(), std::move(*other));
   for (auto& note : kept_notes(fit, base.accelerator.name)) fit.notes.push_back(std::move(note));
   std::optional<CheckReport> crossed;
   if (r.folds > 0) crossed = cross_validated(base, samples, r.folds, regime);

@@ -151,10 +151,6 @@ void run(Options o, Session& session) {
     emit_ranked(o, base, outcome, session);
     if (o.output.path.empty()) return;
   }
-  if (!o.emit.empty() && !outcome.best.empty()) {
-    emit_ranked(o, base, outcome, session);
-    if (o.output.path.empty()) return;
-  }
   if (o.format == OutputFormat::json) {
     auto j = plan_json(request, base, outcome, timing, out, o.margin, elapsed);
     if (!candidates.empty()) j["recommended"] = recommendation_json(candidates, recommend(candidates));
@@ -204,10 +200,9 @@ void add_plan(CLI::App& app, Session& session) {
   command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
   command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
   command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
-  command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
-  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
-  command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   add_format(*command, o->format);
+  for (const char* name : {"--max-tp", "--max-cp", "--max-pp", "--max-ep", "--max-micro-batch", "--threads", "--gpu-mttf", "--restart", "--node-bandwidth"})
+    seldom(command->get_option(name));
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"
                   "  napkin plan --model deepseek-v3 --gpus 2048 --hw h100 --framework megatron-lm --require ep=64 --max-tp 8");

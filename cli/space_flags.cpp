@@ -113,7 +113,7 @@ std::string axis_value(LayoutAxis axis, std::int64_t value) {
 void add_space_options(CLI::App& command, SpaceFlags& f) {
   command
       .add_option("--space", f.space,
-                  "default: tp sp cp ep etp pp vpp zero micro-batch recompute; full: also the axes of --vary")
+                  "default: tp sp cp ep etp pp vpp zero micro-batch recompute; full: also those of --vary but overlap and split")
       ->type_name("NAME")
       ->check(CLI::IsMember({"default", "full"}));
   command
@@ -137,8 +137,10 @@ void add_space_options(CLI::App& command, SpaceFlags& f) {
 
 Space read_space(const SpaceFlags& f) {
   Space s;
+  // What is left exposed is never faster, and layers split otherwise than the framework does are a choice of their own.
   if (f.space == "full")
-    for (const LayoutAxis axis : optional_axes) s.opened[static_cast<std::size_t>(axis)] = true;
+    for (const LayoutAxis axis : optional_axes)
+      s.opened[static_cast<std::size_t>(axis)] = axis != LayoutAxis::overlap && axis != LayoutAxis::split;
   for (const std::string& axis : f.vary) s.opened[static_cast<std::size_t>(optional_axis("--vary", axis))] = true;
   for (const std::string& text : f.require) read_list(s, "--require", text, true);
   for (const std::string& text : f.forbid) read_list(s, "--forbid", text, false);

@@ -75,6 +75,13 @@ std::string largest_loss(const Json& row, const Json& other) {
   return most.empty() ? std::string("nothing") : most + " +" + format(Seconds::si(loss));
 }
 
+// "--micro-batch: rule "..." is broken: batch 8 over dp 16; a batch of 16 would divide" without the flag and the
+// advice: nobody gave the flag here.
+std::string brief(std::string why) {
+  if (const auto colon = why.find(": "); why.starts_with("--") && colon != why.npos) why.erase(0, colon + 2);
+  return why.substr(0, why.find("; "));
+}
+
 Json change_between(const SweepResult& r, std::size_t before, std::size_t after, const std::string& curve) {
   const Json &a = r.rows[before], &b = r.rows[after];
   Json change{
@@ -82,8 +89,8 @@ Json change_between(const SweepResult& r, std::size_t before, std::size_t after,
   if (!curve.empty()) change["curve"] = curve;
   // The old shape at the new point says what the change is for.
   const Json old = evaluate_layout(r.study, after, text(a, "shape"));
-  if (!ok(old)) {  // of a broken rule, only which and why
-    change["before_there"] = {{"status", old.at("status")}, {"why", old.at("why")}};
+  if (!ok(old)) {
+    change["before_there"] = {{"status", old.at("status")}, {"why", brief(text(old, "why"))}};
     return change;
   }
   const double more = old.at("step_time_s").get<double>() / b.at("step_time_s").get<double>() - 1;

@@ -17,7 +17,7 @@ struct Options {
 };
 
 // Rate of the samples' format, memory fraction, floor, wave and split times; of 80 samples and more also epilogue, balance
-// and spread. The fitted values are written into `a`.
+// and spread, where they lower the errors of the fitted shapes by a twentieth (absent otherwise). The fitted values are written into `a`.
 Fit fit_gemm(Accelerator& a, const std::vector<KernelSample>& samples, const Options& options);
 // Rate of the samples' format alone and, with `own_call`, the time that each call spends outside the GEMM ("call", not
 // kept): for tables whose calls do more than multiply.

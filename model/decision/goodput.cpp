@@ -5,6 +5,7 @@
 #include "model/input_error.hpp"
 #include "model/reliability/checkpoint.hpp"
 #include "model/reliability/failures.hpp"
+#include "model/text.hpp"
 #include "model/transformer/parameters.hpp"
 
 namespace napkin {
@@ -30,8 +31,8 @@ Goodput<K> goodput_with(Scope<K> scope, const Job& job, SecondsT<K> step, BytesT
   g.interval = exact_interval(scope, g.write, g.mttf);
   g.goodput = exact_goodput(g.interval, g.write, g.restart, g.mttf);
   if (!(g.goodput.si() > 0) || !(g.interval.si() > 0))
-    throw InputError("goodput: no progress between failures, mean time to failure " + std::to_string(g.mttf.si()) +
-                     " s; writing and restarting take longer");
+    throw InputError("goodput: no progress between failures " + format(g.mttf) + " apart: a checkpoint takes " +
+                     format(g.write) + ", restarting and loading " + format(g.restart));
   g.effective = let("T_effective", step / g.goodput);
   return g;
 }

@@ -44,7 +44,12 @@ bool cp_divides_recurrent_heads(const Job& j, const Layout& l) {
 }
 bool cp_divides_heads(const Job& j, const Layout& l) {
   if (l.cp == 1 || context_exchange(j, l) != ContextExchange::all_to_all) return true;
-  return every_kind(j, [&](const LayerKind& k) { return !k.attention || k.attention->heads / l.tp % l.cp == 0; });
+  return every_kind(j, [&](const LayerKind& k) {
+    if (!k.attention) return true;
+    const int heads = k.attention->heads / l.tp;
+    const int kv = k.attention->is_mla ? heads : std::max(1, k.attention->kv_heads / l.tp);
+    return heads % l.cp == 0 && (kv % l.cp == 0 || l.cp % kv == 0);
+  });
 }
 bool ep_divides_experts(const Job& j, const Layout& l) {
   return every_kind(j, [&](const LayerKind& k) { return !k.ffn.moe || k.ffn.moe->experts % l.ep == 0; }) &&
@@ -104,6 +109,9 @@ bool group_divides(const Job&, const Layout& l) {
 bool group_of_blocks(const Job&, const Layout& l) {
   return l.order == RankOrder::replicas_inside || l.zero_group == 0 || l.zero_group % l.cp == 0;
 }
+bool group_and_experts(const Job& j, const Layout& l) {
+  return l.zero_group == 0 || !has_experts(j) || l.zero_group * l.tp % (static_cast<std::int64_t>(l.ep) * l.etp) == 0;
+}
 bool whole_rounds(const Job& j, const Layout& l) {
   return l.pp == 1 || !j.profile->micro_batches_in_rounds || micro_batches(j, l) % l.pp == 0;
 }
@@ -126,14 +134,14 @@ bool zero_with_pipeline(const Job& j, const Layout& l) {
   return l.zero < 2 || l.pp == 1 || j.profile->zero_with_pipeline;
 }
 
-constexpr std::array<Rule, 28> all_rules{{
+constexpr std::array<Rule, 29> all_rules{{
     {"tp divides the attention heads", "Megatron-LM transformer_config.py:1446", LayoutAxis::tp, tp_divides_heads},
     {"tp divides the kv heads, or they divide tp", "Megatron-LM transformer_config.py:1461", LayoutAxis::tp,
      tp_and_kv_heads},
     {"tp divides the ffn width", "shoeybi2019megatron §3", LayoutAxis::tp, tp_divides_ffn},
     {"2·cp divides the sequence", "Megatron-LM arguments.py:1336", LayoutAxis::cp, cp_divides_sequence},
     {"an exchange of keys needs cp", "liu2023ring", LayoutAxis::exchange, exchange_needs_cp},
-    {"cp divides the heads of a rank", "jacobs2023ulysses", LayoutAxis::exchange, cp_divides_heads},
+    {"cp divides the heads of a rank", "jacobs2023ulysses; DeepSpeed ulysses_sp.py:145", LayoutAxis::exchange, cp_divides_heads},
     {"cp divides the recurrent heads of a rank", "Megatron-LM transformer_config.py:1502", LayoutAxis::cp,
      cp_divides_recurrent_heads},
     {"ep divides the experts", "Megatron-LM arguments.py:1657", LayoutAxis::ep, ep_divides_experts},
@@ -164,6 +172,8 @@ constexpr std::array<Rule, 28> all_rules{{
     {"zero needs replicas to shard over", "rajbhandari2020zero §5", LayoutAxis::zero, zero_needs_replicas},
     {"the sharding group divides the replicas", "zhao2023fsdp §3.2; Megatron-LM parallel_state.py:922", LayoutAxis::zero_group,
      group_divides},
+    {"a sharding group holds whole expert groups", "Megatron-LM parallel_state.py:922; TorchTitan parallel_dims.py",
+     LayoutAxis::zero_group, group_and_experts},
     {"a sharding group is made of whole replicas when stages are inside", "model/step/data_parallel.cpp", LayoutAxis::zero_group,
      group_of_blocks},
 }};

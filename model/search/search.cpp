@@ -107,7 +107,6 @@ class BlockSearch {
         l.dp = p_.job.gpus / (static_cast<std::int64_t>(l.tp) * l.cp * l.pp);
         if (!p_.space.dp.allows(l.dp)) continue;
       }
-      if (a < LayoutAxis::sp) below_.fill(-1);
       if (!keep(l, axis)) continue;
       enter(axis, values[i]);
       descend(l, step + 1);
@@ -122,13 +121,12 @@ class BlockSearch {
       }
     return true;
   }
+  // Layouts below `l`: within a block they depend on these axes alone (those still open are as they were).
   std::int64_t below(const Layout& l, std::size_t next) {
-    if (next <= static_cast<std::size_t>(LayoutAxis::sp)) return count_layouts(p_.job, p_.space, l, next);
-    // Recomputed layers and sharding groups vary with the axis just before theirs.
-    if (!common_.fixed[next] && next + 1 < axis_count) return count_layouts(p_.job, p_.space, l, next);
-    auto& n = below_[next];
-    if (n < 0) n = count_layouts(p_.job, p_.space, l, next);
-    return n;
+    const auto word = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+    return below_.get({next << 56 | word(static_cast<int>(l.schedule)) << 48 | word(l.zero) << 44 |
+                       word(static_cast<int>(l.recompute)) << 40 | word(l.vpp) << 20 | word(l.pp)},
+                      [&] { return count_layouts(p_.job, p_.space, l, next); });
   }
   // From now on layouts have `value` on `axis`.
   void enter(std::size_t axis, std::int64_t value) {
@@ -164,11 +162,7 @@ class BlockSearch {
   Best best_;
   Evaluator<Plain> evaluator_;
   std::array<std::vector<std::int64_t>, axis_count> values_{};
-  std::array<std::int64_t, axis_count + 1> below_ = [] {
-    std::array<std::int64_t, axis_count + 1> open{};
-    open.fill(-1);
-    return open;
-  }();
+  Memo<1, std::int64_t> below_{};
   std::array<std::size_t, axis_count> slot_{};
 };
 

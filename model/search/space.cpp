@@ -46,8 +46,19 @@ std::int64_t most_tp(const Architecture& a) {
 
 using Values = std::vector<std::int64_t>;
 
-// Layers of a chunk that may be recomputed, of a stage that may be offloaded: all counts, or 16 of many.
-constexpr std::int64_t most_counts = 16;
+// Counts are searched in quarters unless the user says which.
+constexpr std::int64_t parts = 4;
+
+// What the user requires of an axis, as far as it lies in [1, most].
+Values required(const Space& space, LayoutAxis axis, std::int64_t most) {
+  Values v = space.limits[static_cast<std::size_t>(axis)].require;
+  std::erase_if(v, [&](std::int64_t n) { return n < 1 || n > most; });
+  return v;
+}
+void add_missing(Values& v, const Values& more) {
+  for (const std::int64_t n : more)
+    if (std::ranges::find(v, n) == v.end()) v.push_back(n);
+}
 
 std::int64_t chunk_layers(const Job& job, const Layout& l) {
   const std::int64_t chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
@@ -97,11 +108,12 @@ Values splits(const Job& job, const Layout& l) {
     if (rule != static_cast<std::int64_t>(job.profile->split)) v.push_back(rule + 1);
   return v;
 }
-Values recomputed_counts(const Job& job, const Layout& l) {
+Values recomputed_counts(const Job& job, const Space& space, const Layout& l) {
   Values v{0};
   if (l.recompute != Recompute::full) return v;
-  const std::int64_t layers = chunk_layers(job, l), step = (layers + most_counts - 1) / most_counts;
+  const std::int64_t layers = chunk_layers(job, l), step = (layers + parts - 1) / parts;
   for (std::int64_t n = step; n < layers; n += step) v.push_back(n);
+  add_missing(v, required(space, LayoutAxis::recompute_layers, layers - 1));
   return v;
 }
 Values exposures(const Job& job, const Layout& l) {
@@ -112,18 +124,23 @@ Values exposures(const Job& job, const Layout& l) {
     if ((tp || (bits & exposed_tensor_parallel) == 0) && (dp || (bits & exposed_data_parallel) == 0)) v.push_back(bits);
   return v;
 }
-Values offloads(const Job& job, const Layout& l) {
+Values offloads(const Job& job, const Space& space, const Layout& l) {
   Values v{0};
+  if (!host_link(job)) return v;
   const std::int64_t layers = (static_cast<std::int64_t>(job.model->depth()) + l.pp - 1) / l.pp;
   for (const std::int64_t part : {4, 2, 1})
-    if (const std::int64_t n = layers / part; host_link(job) && n > v.back()) v.push_back(n);
+    if (const std::int64_t n = layers / part; n > v.back()) v.push_back(n);
+  add_missing(v, required(space, LayoutAxis::offload, layers));
   return v;
 }
-Values shard_groups(const Layout& l) {
+// Groups that fill a node, and four, sixteen ... times as many: between them nothing changes but the share of a rank.
+Values shard_groups(const Job& job, const Space& space, const Layout& l) {
   Values v{0};
   if (l.zero == 0) return v;
-  for (const std::int64_t d : divisors(l.dp * l.cp, l.dp * l.cp - 1))
-    if (d > 1) v.push_back(d);
+  const std::int64_t ranks = l.dp * l.cp;
+  for (std::int64_t n = std::max<std::int64_t>(2, job.hardware->network.node_size / l.tp); n < ranks; n *= 4)
+    if (ranks % n == 0) v.push_back(n);
+  add_missing(v, required(space, LayoutAxis::zero_group, ranks));
   return v;
 }
 
@@ -146,11 +163,11 @@ Values all_values(const Job& job, const Space& space, LayoutAxis axis, const Lay
     case LayoutAxis::sp: return p.tp > 1 ? Values{0, 1} : Values{0};
     case LayoutAxis::micro_batch: return divisors(job.batch, space.max_micro_batch);
     case LayoutAxis::recompute: return {0, 1, 2};
-    case LayoutAxis::recompute_layers: return open ? recomputed_counts(job, p) : Values{0};
+    case LayoutAxis::recompute_layers: return open ? recomputed_counts(job, space, p) : Values{0};
     case LayoutAxis::overlap: return open ? exposures(job, p) : Values{0};
-    case LayoutAxis::offload: return open ? offloads(job, p) : Values{0};
+    case LayoutAxis::offload: return open ? offloads(job, space, p) : Values{0};
     case LayoutAxis::zero: return {0, 1, 2, 3};
-    case LayoutAxis::zero_group: return open ? shard_groups(p) : Values{0};
+    case LayoutAxis::zero_group: return open ? shard_groups(job, space, p) : Values{0};
     case LayoutAxis::optimizer_offload: return open && host_link(job) ? Values{0, 1} : Values{0};
   }
   return {};

@@ -4,7 +4,7 @@ namespace napkin {
 
 double recomputed_share(const Layout& l, const StageContent& content, int chunks) {
   const int layers = content.depth() + content.mtp;
-  return layers == 0 ? 1 : std::min(1.0, static_cast<double>(l.recomputed_layers) * chunks / layers);
+  return layers == 0 ? 1 : std::min(1.0, l.recomputed_layers * (chunks / content.share) / layers);
 }
 
 template <class K>

@@ -40,7 +40,7 @@ template <class K>
 template <class K>
 [[nodiscard]] StageCost<K> stage_cost(Scope<K> scope, const Job& job, const LayerCosts<K>& costs,
                                       const StageContent& content);
-// Of the layers on `chunks` chunks, the share that is recomputed: so many of each chunk.
+// Of the layers on the `chunks` chunks that a micro-batch crosses, the share that is recomputed: so many of each chunk.
 [[nodiscard]] double recomputed_share(const Layout& l, const StageContent& content, int chunks);
 // Recomputes `recomputed` of every layer of the stage in full, on average; `kept` prices those that keep everything.
 template <class K>

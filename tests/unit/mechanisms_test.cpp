@@ -81,7 +81,7 @@ TEST_SUITE("mechanisms") {
     CHECK(extra(recompute_core_attention) == doctest::Approx(layers * 4 * s * h));
     CHECK(extra(recompute_ffn) == doctest::Approx(layers * 6 * h * f));
     CHECK(extra(recompute_core_attention | recompute_ffn) == doctest::Approx(layers * (4 * s * h + 6 * h * f)));
-    CHECK(extra(recompute_norms) == doctest::Approx(0).scale(1));  // no product
+    CHECK(std::abs(extra(recompute_norms)) < 1);  // no product
   }
 
   TEST_CASE("fp8 primary weights replace those in bf16, and half as many bytes are gathered") {

@@ -188,9 +188,14 @@ TEST_SUITE("search") {
     const TestJob dense("llama3-8b", "h100", "megatron-lm", 16, 4096, 32);
     const TestJob experts("qwen3-30b-a3b", "h100", "torchtitan", 16, 4096, 32);
     const TestJob two("llama3-8b", "h100", "reference", 2, 4096, 4);
-    CHECK(signature(dense, small) == std::pair<std::int64_t, std::uint64_t>(0, 0));
-    CHECK(signature(experts, small) == std::pair<std::int64_t, std::uint64_t>(0, 0));
-    CHECK(signature(two, full) == std::pair<std::int64_t, std::uint64_t>(0, 0));
+    const auto same = [&](const TestJob& t, const Space& space, std::int64_t searched, std::uint64_t hash) {
+      const auto [n, h] = signature(t, space);
+      CHECK(n == searched);
+      CHECK(h == hash);
+    };
+    same(dense, small, 11931, 2349854660598699760ULL);
+    same(experts, small, 55119, 10033649222964074472ULL);
+    same(two, full, 6752, 15464123783445567866ULL);
   }
 
   TEST_CASE("more memory never makes the best slower, nor does a faster link") {
