@@ -163,10 +163,10 @@ void add_memory(CLI::App& app, Session& session) {
                       {"--recompute", Reads::word, "none, selective (= flash), full", "none"}} +
                       OptionList{
                       {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads (18), adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
-                      {"--activations", Reads::bytes, "Activations of a rank, when known"},
-                      {"--other", Reads::bytes, "Gathered layers, buffers"}} +
+                      {"--activations", Reads::bytes, "Activations of a rank, when known"}} +
                       layout_options() +
                       seldom(OptionList(model_options.begin() + 2, model_options.end()) + OptionList{
+                      {"--other", Reads::bytes, "Gathered layers, buffers"},
                       {"--reserve", Reads::share, "Share of the memory that is kept free", "0"},
                       {"--tokens", Reads::tokens, "Tokens of a micro-batch on a rank"},
                       {"--count-logits", Reads::flag, "Count logits in the largest micro-batch"},
