@@ -196,6 +196,7 @@ void add_plan(CLI::App& app, Session& session) {
       ->type_name("DOLLARS")
       ->check(CLI::Range(0.0, 1e6));
   add_goodput_options(*command, o->failures);
+  seldom(command->get_option("--price"));
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
   command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
   command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
