@@ -269,7 +269,9 @@ void complete_model(Facts& f) {
     return;
   }
   const std::int64_t layers = f.whole("layers");
-  if (f.has("moe_pattern")) {
+  if (f.has("pattern")) {
+    f.erase("moe_pattern");  // the letters say where the experts are
+  } else if (f.has("moe_pattern")) {
     const Value& v = f.get("moe_pattern");
     if (v.is(Value::Kind::whole)) {
       // 1:N: the first of every N layers has experts (Megatron-LM gpt_layer_specs.py).

@@ -19,6 +19,8 @@ void check_not_hidden(const Field& time, double seconds, double call) {
 }
 
 void replay_kernel(const Field& record, const Accelerator& a, double call, Replay& r) {
+  if (record["kind"].string() == "attn_decode" && !record.has("backend"))
+    record["kind"].fail("no formula predicts attention of one query by a kernel without a name; write \"backend\"");
   const auto sample = fit::read_kernel_row(record);
   if (!sample && record.has("op")) record["op"].fail("\"" + record["op"].string() + "\" is not an operator that is known here");
   if (!sample) record.fail("says nowhere how many bytes it moved; write \"moved\"");

@@ -41,7 +41,7 @@ TEST_SUITE("host-time") {
     t.profile.host.launch.value = 0;
     t.profile.overlap.tensor_parallel.value = 0;
     const auto comm = [&](int tp) {
-      return term(step_of(t, {.tp = tp, .sp = true, .dp = 32 / tp, .micro_batch = 1}), Term::tp_comm);
+      return term(step_of(t, {.tp = tp, .sp = true, .dp = 2, .micro_batch = 1}), Term::tp_comm);
     };
     const auto within = comm(8), between = comm(16);
     t.profile.host.tp_step.value = t.profile.host.tp_step.value + 10 * us;

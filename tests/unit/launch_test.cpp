@@ -122,8 +122,9 @@ Trip round_trips(const std::string& name, int tries, unsigned seed, const std::v
       CHECK(same_model(*run->model, *back.model));
     } else {
       const LaunchText read = read_launch(text, "file", target, run->job.gpus);
-      RunRequest request = read_run_record(
-          Document::parse(record_of(read.reading.facts, target.profile, "model").insert(1, R"("model": ")" + run->model->name + "\","), "back").root());
+      std::string json = read.record;
+      if (json.find("\"model\":") == std::string::npos) json.insert(1, R"("model": ")" + run->model->name + "\",");
+      RunRequest request = read_run_record(Document::parse(json, "back").root());
       request.hardware = "b200";
       if (!request.sequence) request.sequence = run->job.sequence;
       back = resolve(request);
