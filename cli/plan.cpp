@@ -169,7 +169,7 @@ void run(Options o, Session& session) {
     if (o.pareto || failures) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
     if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
-    ranking.notes.push_back(robustness_line(robust, candidates));
+    if (std::string line = robustness_line(robust, candidates); !line.empty()) ranking.notes.push_back(std::move(line));
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
