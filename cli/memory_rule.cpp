@@ -35,6 +35,9 @@ ActivationRule rule_of(const std::string& word) {
 }
 
 void compute(const Given& g, Answer& a) {
+  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
+  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
+  a.follow_up = "does it fit? give --hw or --memory, and a model";
   const auto recipe = recipe_of(g);
   const int zero = static_cast<int>(g.whole("--zero", 0));
   if (zero > 3) throw InputError("--zero: stages are 0, 1, 2 and 3");
@@ -136,8 +139,6 @@ void compute(const Given& g, Answer& a) {
     }
     a.follow_up = "what is the cheapest change that makes it fit: ZeRO, recomputing, or a pipeline stage more?";
   }
-  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
-  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
 }
 
 }  // namespace
