@@ -39,7 +39,7 @@ std::string catalog_hardware(std::string device) {
 // Megatron-LM's argument names → members of a run record.
 Json dotted_record(const LogArguments& a) {
   Json r = Json::object();
-  Json model, layout;
+  Json model, layout = Json::object();
   put(a, r, "gpus", "world_size");
   put(a, r, "seq_len", "seq_length");
   put(a, r, "global_batch", "global_batch_size");
