@@ -10,7 +10,10 @@ namespace napkin::cli {
 void add_calibrate_fit(CLI::App& calibrate, Session&) {
   auto* c = calibrate.add_subcommand("fit", "Fit a machine's constants to measurements, and write a hardware file");
   const auto o = std::make_shared<FitRequest>();
-  c->add_option("samples", o->samples, "JSON lines, as calibrate measure and import write")->required();
+  c->add_option("samples", o->samples, "JSON lines, as calibrate measure and import write");
+  auto* runs = c->add_option("--runs", o->runs, "Run records with a `measured` member instead: adjusts the few constants of a stack to your own runs")->type_name("RUNS.jsonl");
+  c->add_option("--framework", o->framework, "With --runs: the framework they are of (default: what they say)")->needs(runs);
+  c->add_option("--profile", o->profile, "With --runs: the framework profile to write")->type_name("FILE")->needs(runs);
   c->add_option("--base", o->base, "The machine whose other constants stay: a catalog name or a file (default: what the samples name)");
   c->add_option("--held-out,--holdout", o->held_out, "Share of the shapes, drawn by hash, that no constant sees (default 20%)");
   c->add_option("--folds", o->folds, "Also fit so many times, each without another share of the shapes, and report every shape by the fit that did not see it")
@@ -20,11 +23,17 @@ void add_calibrate_fit(CLI::App& calibrate, Session&) {
   c->add_option("--name", o->name, "Its name (default: from the file's)");
   add_format(*c, o->format);
   c->footer("Examples:\n  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --regime sustained\n"
-            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --folds 3 --format json");
-  c->callback([o] { print(fit_report(*o)); });
+            "  napkin calibrate fit examples/measurements/kernels.jsonl --base h200 --held-out 30% --folds 3 --format json\n"
+            "  napkin calibrate fit --runs examples/runs/measured.jsonl");
+  c->callback([o] {
+    if (o->samples.empty() == o->runs.empty())
+      throw InputError(o->runs.empty() ? "calibrate fit: needs samples, or --runs RUNS.jsonl" : "calibrate fit: samples and --runs are two fits; give one");
+    print(o->runs.empty() ? fit_report(*o) : runs_report(*o));
+  });
 }
 
 #ifndef NAPKIN_HAS_FIT
+std::string runs_report(const FitRequest& r) { return fit_report(r); }
 std::string fit_report(const FitRequest&) {
   throw InputError("calibrate fit needs Eigen, which this napkin was built without; install libeigen3-dev and build again");
 }

@@ -9,13 +9,15 @@
 namespace napkin::cli {
 
 struct FitRequest {
-  std::vector<std::string> samples;
-  std::string base, held_out = "20%", regime, output, name;
+  std::vector<std::string> samples, runs;
+  std::string base, held_out = "20%", regime, output, name, framework, profile;
   int folds = 0;  // > 0: also predict every shape by a fit that has not seen it
   OutputFormat format = OutputFormat::table;
 };
 
 // Fits, writes the hardware file where one is asked for, and reports every constant with its evidence.
 [[nodiscard]] std::string fit_report(const FitRequest& request);
+// Of run records: adjusts the constants of their machine and framework, and writes a hardware file and a profile.
+[[nodiscard]] std::string runs_report(const FitRequest& request);
 
 }  // namespace napkin::cli

@@ -39,7 +39,7 @@ std::vector<ConstantStudy> study_constants(const RunModel& model) {
   std::vector<ConstantStudy> out;
   for (std::size_t k = 0; k < constants.size(); ++k) {
     ConstantStudy s{.constant = k, .figures = fit.figures[k], .refitted = fit.values[k], .standard_error = fit.standard_error[k],
-                    .partner = fit.partner[k], .correlation = fit.correlation[k]};
+                    .partner = fit.partner[k], .correlation = fit.correlation[k], .with = {}, .without = {}};
     // A constant that stands at its neutral value may have a derivative there and no effect: what counts is what moves.
     auto dropped = shipped;
     dropped[k] = constants[k].neutral;

@@ -516,7 +516,6 @@ FlopsT<K> rerun_flops_per_token(Scope<K> scope, const Job& job, const LayerKey& 
   template FlopsT<K> rerun_flops_per_token(Scope<K>, const Job&, const LayerKey&, FlopConvention);            \
   template PassCost<K> operator+(const PassCost<K>&, const PassCost<K>&);                                     \
   template PassCost<K> operator*(double, const PassCost<K>&);                                                 \
-  template LayerCost<K> price(Scope<K>, const Job&, const LayerKey&, const std::vector<Operator<K>>&, const char*); \
   template LayerCost<K> layer_cost(Scope<K>, const Job&, const LayerKey&, const LayerKind&);                  \
   template void layer_cost(Scope<K>, const Job&, std::span<const LayerKey>, const LayerKind&, Prices<K>&,     \
                            std::span<LayerCost<K>>);                                                          \

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "hardware/hardware_input.hpp"
@@ -97,7 +98,8 @@ void collect(const Field& f, Said said, std::vector<std::string>& out) {
   } else if (f.is(Field::Type::object)) {
     for (const auto& [key, member] : f.members())
       if (!skipped(key)) collect(member, said, out);
-  } else if ((f.is(Field::Type::number) || f.is(Field::Type::string)) && said.kind == "fitted" && of_runs(said.source)) {
+  } else if (said.kind == "fitted" && of_runs(said.source) &&
+             (f.is(Field::Type::number) || (f.is(Field::Type::string) && std::isdigit(static_cast<unsigned char>(f.string()[0])) != 0))) {
     std::string place = constant_place(f);
     if (place.ends_with("/value")) place.resize(place.size() - 6);
     out.push_back(std::move(place));

@@ -39,7 +39,7 @@ std::string catalog_hardware(std::string device) {
 // Megatron-LM's argument names → members of a run record.
 Json dotted_record(const LogArguments& a) {
   Json r = Json::object();
-  Json model, layout;
+  Json model, layout = Json::object();
   put(a, r, "gpus", "world_size");
   put(a, r, "seq_len", "seq_length");
   put(a, r, "global_batch", "global_batch_size");
@@ -91,10 +91,28 @@ Json dotted_record(const LogArguments& a) {
   return r;
 }
 
+// Step lines that several ranks print: true for the first of each step. `key` precedes the number of the step.
+class Steps {
+  std::string_view key_;
+  double last_ = -1;
+
+ public:
+  explicit Steps(std::string_view key) : key_(key) {}
+  bool first(const std::string& line) {
+    const auto step = number_behind(line, key_);
+    if (step && *step == last_) return false;
+    if (step) last_ = *step;
+    return true;
+  }
+};
+
 // Megatron-LM: " name ........ value" and "iteration 10/ 100 | ... elapsed time per iteration (ms): 4120.5 | ...".
 void read_dotted_iterations(const LogLines& lines, LogDraft& d) {
-  const Json r = dotted_record(dotted_arguments(lines));
+  Json r = dotted_record(dotted_arguments(lines));
   d.first_stage = true;
+  // Megatron-DeepSpeed prints the same step lines, and the engine's own beside them.
+  if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("SamplesPerSec=") != std::string::npos; }))
+    r["framework"] = "megatron-deepspeed";
   for (const std::string& line : lines) {
     if (const auto ms = number_behind(line, "elapsed time per iteration (ms)")) d.step_seconds.push_back(*ms * 1e-3);
     if (line.find("[Rank 0]") != std::string::npos) {
@@ -198,13 +216,14 @@ void read_titan(const LogLines& lines, LogDraft& d) {
     model["tied_embeddings"] = false;
     r["model"] = model;
   }
+  Steps steps("step:");
   for (const std::string& line : lines) {
     if (const auto at = line.find("CUDA capacity: "); at != std::string::npos) {
       const auto name = line.substr(at + 15);
       put_text(r, "hardware", catalog_hardware(name.substr(0, name.find(" with "))));
     }
     if (const auto tps = number_behind(line, "tps:")) {
-      d.tokens_per_gpu.push_back(*tps);
+      if (steps.first(line)) d.tokens_per_gpu.push_back(*tps);
       largest(number_behind(line, "memory:"), 1, d.reserved_gib);
     }
   }
@@ -240,8 +259,11 @@ void read_assigned_iterations(const LogLines& lines, LogDraft& d) {
   r["recompute"] = a.flag("recompute_layer") ? "full" : "none";
   if (!a.text("accumulate_grad_in_fp32").empty()) r["grad_accumulation_fp32"] = a.flag("accumulate_grad_in_fp32");
   d.first_stage = true;
+  Steps steps("iteration:");
   for (const std::string& line : lines) {
-    if (const auto ms = number_behind(line, "elapsed_time_per_iteration_ms")) d.step_seconds.push_back(*ms * 1e-3);
+    if (const auto ms = number_behind(line, "elapsed_time_per_iteration_ms"); ms && steps.first(line)) d.step_seconds.push_back(*ms * 1e-3);
+    // Bytes, in powers of ten: "570M".
+    largest(number_behind(line, "cuda_max_memory_reserved"), 1 / 0x1p30, d.reserved_gib);
     if (const auto batch = number_behind(line, "global_batch_size")) r["global_batch"] = static_cast<std::int64_t>(*batch);
     largest(number_behind(line, "Peak allocated"), 1 / mib_per_gib, d.allocated_gib);
     largest(number_behind(line, "Peak reserved"), 1 / mib_per_gib, d.reserved_gib);
@@ -264,7 +286,10 @@ void read_samples_per_second(const LogLines& lines, LogDraft& d) {
   d.notes.push_back("this log does not print the model, the sequence or recomputation: give --model, --seq and --recompute");
   const double batch = r.contains("global_batch") ? r["global_batch"].get<double>() : 0;
   for (const std::string& line : lines) {
-    if (const auto rate = number_behind(line, "CurrSamplesPerSec"); rate && *rate > 0 && batch > 0) d.step_seconds.push_back(batch / *rate);
+    // Before 0.7.7 the line has the running average alone.
+    auto rate = number_behind(line, "CurrSamplesPerSec");
+    if (!rate) rate = number_behind(line, " SamplesPerSec");
+    if (rate && *rate > 0 && batch > 0) d.step_seconds.push_back(batch / *rate);
     largest(number_behind(line, "MaxMemAllocated"), 1, d.allocated_gib);
   }
   d.record = r.dump();
@@ -331,7 +356,7 @@ const std::vector<LogDialect>& log_dialects() {
       {"nanotron", "elapsed_time_per_iteration_ms", read_assigned_iterations},
       {"megatron-lm", "elapsed time per iteration (ms)", read_dotted_iterations},
       {"torchtitan", " tps: ", read_titan},
-      {"deepspeed", "CurrSamplesPerSec", read_samples_per_second},
+      {"deepspeed", "SamplesPerSec=", read_samples_per_second},
   };
   return known;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "model/validation/statistics.hpp"
 
@@ -44,7 +45,9 @@ std::map<SpreadKey, ResidualClass> residual_classes(const std::vector<Replay>& r
   std::map<SpreadKey, std::vector<double>> time, memory;
   for (const Replay& r : rows) {
     if (!r.refused.empty() || r.run.suspect || r.run.kind != "run") continue;
-    for (const SpreadKey& key : fallback_chain(key_of(r))) {
+    // Wider classes of a row that states less are the same class: it counts once in each.
+    const auto chain = fallback_chain(key_of(r));
+    for (const SpreadKey& key : std::set<SpreadKey>(chain.begin(), chain.end())) {
       if (const auto v = time_ratio(r)) time[key].push_back(*v);
       if (const auto v = memory_ratio(r)) memory[key].push_back(*v);
     }

@@ -249,7 +249,7 @@ TEST_SUITE("validation parts") {
     REQUIRE(a.refused == "");
     CHECK(a.parts[0].measured == doctest::Approx(1.75 * 1073741824 / 480e9));
     CHECK(replay({R"({"collective": "all_reduce", "hardware": "h100-sxm", "gpus": 8, "bytes": 1024})", "c", 1}).refused.find("busbw_GBps") != std::string::npos);
-    CHECK(replay({R"({"kind": "decode", "hardware": "h200-sxm"})", "c", 1}).refused.find("serving") != std::string::npos);
+    CHECK(replay({R"({"kind": "decode", "hardware": "h200-sxm"})", "c", 1}).refused.find("\"model\" is missing") != std::string::npos);
     CHECK(replay({R"({"kind": "gemm", "dtype": "bf16", "m": 1, "n": 1, "k": 1, "t_s": 1})", "c", 1}).refused.find("no hardware") != std::string::npos);
   }
 }
@@ -318,6 +318,47 @@ TEST_SUITE("validation logs") {
       const double bytes = allocated ? *allocated : at(r.measured.figures, Metric::reserved).value_or(0);
       CHECK(bytes == doctest::Approx(e.gib * 0x1p30));
     }
+  }
+
+  // Lines as the programs print them in public issues and pull requests, with numbers of our own.
+  TEST_CASE("the line formats of several releases") {
+    const auto steps = [](const std::string& text) { return read_log(text, "x.log"); };
+    // TorchTitan tees the line of every rank: one step is one step.
+    const LogRun titan = steps(
+        "[titan] 2026-02-24 10:00:00,508 - root - INFO - step:  1  loss:  9.1  grad_norm: 26.6250  memory: 60.10GiB(37.51%)  tps: 1,050  tflops: 314.71  mfu: 13.99%\n"
+        "[titan] 2026-02-24 10:00:00,508 - root - INFO - step:  1  loss:  9.1  grad_norm: 26.6250  memory: 60.10GiB(37.51%)  tps: 1,050  tflops: 314.69  mfu: 13.99%\n"
+        "[rank0]:[titan] 2025-06-16 10:00:02,322 - root - INFO - step: 10  loss:  6.1384  memory: 49.66GiB(52.28%)  tps: 5,856  tflops: 339.16  mfu: 34.29%\n"
+        "[rank1]:[titan] 2025-06-16 10:00:02,322 - root - INFO - step: 10  loss:  6.1384  memory: 49.66GiB(52.28%)  tps: 5,856  tflops: 339.16  mfu: 34.29%\n");
+    CHECK(titan.steps == 2);
+    CHECK(titan.record.find("\"reserved_gib\":60.1") != std::string::npos);
+    // nanotron, with a date of its own and the memory that one line in a while carries.
+    const LogRun nano = steps(
+        "10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=0]: iteration: 1 / 90 | consumed_tokens: 85.8M | elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K | tokens_per_sec_per_gpu: 11.4K | global_batch_size: 64 | lm_loss: 2.38 | cuda_memory_allocated: 9.09G | cuda_max_memory_reserved: 21.5G | hd_total_memory_tb: 312G\n"
+        "10/17/2025 16:32:07 [INFO|DP=0|PP=1|TP=0]: iteration: 1 / 90 | consumed_tokens: 85.8M | elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K | global_batch_size: 64 | lm_loss: 2.35\n"
+        "10/17/2025 16:32:19 [INFO|DP=0|PP=0|TP=0]: iteration: 2 / 90 | consumed_tokens: 85.9M | elapsed_time_per_iteration_ms: 10.5K | tokens_per_sec: 22.8K | global_batch_size: 64 | lm_loss: 2.51\n");
+    CHECK(nano.steps == 2);
+    CHECK(nano.record.find("\"reserved_gib\":20.0") != std::string::npos);  // 21.5·10⁹ bytes
+    // Megatron-LM with a time stamp; every rank's memory on one line.
+    const LogRun megatron = steps(
+        "[Rank 0] (after 1 iterations) memory (MB) | allocated: 10770.3779296875 | max allocated: 15360.0 | reserved: 16334.0 | max reserved: 16384.0\n"
+        " [2025-08-01 07:19:37] iteration        1/    5000 | consumed samples:          128 | elapsed time per iteration (ms): 19138.8 | throughput per GPU (TFLOP/s/GPU): 80.2 | learning rate: 6.976744E-08 | global batch size:   128 | lm loss: 1.043863E+01 |\n"
+        " [2025-08-01 07:19:50] iteration        2/    5000 | consumed samples:          256 | elapsed time per iteration (ms): 12936.1 | throughput per GPU (TFLOP/s/GPU): 118.7 | learning rate: 1.4E-07 | global batch size:   128 | lm loss: 1.04E+01 |\n");
+    CHECK(megatron.steps == 2);
+    CHECK(megatron.record.find("\"framework\":\"megatron-lm\"") != std::string::npos);
+    CHECK(megatron.record.find("\"alloc_gib\":15.0") != std::string::npos);
+    // Megatron-DeepSpeed has both kinds of line.
+    const LogRun both = steps(
+        "[2023-07-25 21:03:17,269] [INFO] [timer.py:215:stop] epoch=0/micro_step=34/global_step=34, RunningAvgSamplesPerSec=7.86, CurrSamplesPerSec=8.01, MemAllocated=59.65GB, MaxMemAllocated=63.31GB\n"
+        " samples/sec: 7.799 | iteration       34/   10000 | elapsed time per iteration (ms): 4103.1 | learning rate: 2.111E-06 | approx flops per GPU: 112.9TFLOPS | lm_loss: 1.118665E+01 |\n");
+    CHECK(both.record.find("\"framework\":\"megatron-deepspeed\"") != std::string::npos);
+    // DeepSpeed of 2020-2022: the average alone.
+    const LogRun old = steps(
+        "[2022-03-11 02:06:58,000] [INFO] [config.py:900:print]   train_batch_size ............. 64\n"
+        "[2022-03-11 02:06:58,985] [INFO] [timer.py:189:stop] 0/40, SamplesPerSec=83.48609168106144, MemAllocated=0.26GB, MaxMemAllocated=9.02GB\n"
+        "[2022-03-11 02:07:14,130] [INFO] [timer.py:189:stop] 0/50, SamplesPerSec=80.0, MemAllocated=0.26GB, MaxMemAllocated=9.02GB\n");
+    CHECK(old.steps == 2);
+    CHECK(old.record.find("\"alloc_gib\":9.02") != std::string::npos);
+    CHECK(steps("completed step: 9, seconds: 5.667, TFLOP/s/device: 134.924, Tokens/s/device: 8672.758, total_weights: 196608, loss: 10.374\n").steps == 1);
   }
 
   TEST_CASE("a log without step lines is refused") {
