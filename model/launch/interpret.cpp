@@ -325,7 +325,8 @@ void complete(Facts& f) {
     follows("pp", axis("pipeline"));
     const std::int64_t fsdp = axis("fsdp"), data = axis("data");
     follows("dp", fsdp * data * f.whole("ep"));
-    if (!f.has("zero")) f.set("zero", fsdp > 1 || (data == 1 && f.whole("ep") > 1) ? 3 : 0);
+    // Weights are sharded over the context and expert axes too (base.yml logical_axis_rules: embed).
+    if (!f.has("zero")) f.set("zero", fsdp > 1 || f.whole("cp") > 1 || f.whole("ep") > 1 ? 3 : 0);
     if (f.whole("zero") == 3 && data > 1) follows("shard_ranks", fsdp * f.whole("ep") * f.whole("cp"));
   }
   const std::int64_t mesh = f.whole("tp") * f.whole("cp") * f.whole("pp");
