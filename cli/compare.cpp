@@ -239,8 +239,7 @@ void add_compare(CLI::App& app, Session&) {
   command->footer("--model --hw --precision --framework --seq --batch --gpus take lists, and a layout's words may set them (precision=fp8).\n\nExamples:\n"
                   "  napkin compare \"zero3\" \"tp8 sp pp4 dp32\" --model 100B --gpus 1024 --hw h100 --seq 4k --batch 4M-tokens\n"
                   "  napkin compare --why \"cp2 dp512 zero3\" \"tp2 cp4 pp4 vpp6 zero1\" --model 100B --gpus 1024 --hw h100 --batch 4M-tokens\n"
-                  "  napkin compare --precision bf16,fp8,nvfp4 --hw b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128\n"
-                  "  napkin compare --hw h100,b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128");
+                  "  napkin compare --precision bf16,fp8,nvfp4 --hw b200 --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --batch 128");
   command->callback([o] { run(*o); });
 }
 

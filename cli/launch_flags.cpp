@@ -51,7 +51,8 @@ LaunchedRequest read_request(const std::string& record, const LaunchFlags& launc
   if (target.files.front().format == launch::Format::arguments && validation::prints_arguments(text)) {
     json = validation::record_of_launch(text, name);
   } else {
-    launch::LaunchText read = launch::read_launch(text, name, target, flags.gpus.value_or(0));
+    launch::LaunchText read = launch::read_launch(
+        text, name, target, {.gpus = flags.gpus.value_or(0), .layers = flags.model ? static_cast<std::int64_t>(flags.model->depth()) : 0});
     json = std::move(read.record);
     out.reading = std::move(read.reading);
   }

@@ -149,7 +149,11 @@ static void check_numbers(int argc, char** argv) {
     const double v = std::strtod(text.c_str(), &end);
     if (text.empty() || end != text.c_str() + text.size()) continue;
     if (!std::isfinite(v) || std::abs(v) > largest || (v != 0 && std::abs(v) < smallest))
-      throw InputError(fmt::format("\"{}\": not a usable number; write a finite one between 1e-24 and 1e30", one_line(text, 40)));
+      throw InputError(fmt::format("{}\"{}\": not a usable number; write a finite one between 1e-24 and 1e30",
+                                   equals != std::string_view::npos        ? std::string(word.substr(0, equals)) + ": "
+                                   : i > 1 && argv[i - 1][0] == '-' ? std::string(argv[i - 1]) + ": "
+                                                                           : "",
+                                   one_line(text, 40)));
   }
 }
 

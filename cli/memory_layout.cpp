@@ -27,7 +27,7 @@ struct Options {
 constexpr std::array<std::string_view, 12> of_both{"--model", "--params", "--hw", "--gpus", "--seq", "--tp", "--sp",
                                                    "--pp", "--dp", "--zero", "--micro-batch", "--recompute"};
 // Of the others, what --help shows.
-constexpr std::array<std::string_view, 6> often{"--batch", "--framework", "--precision", "--cp", "--ep", "--vpp"};
+constexpr std::array<std::string_view, 5> often{"--batch", "--framework", "--precision", "--cp", "--ep"};
 
 bool in(const auto& list, std::string_view flag) { return std::find(list.begin(), list.end(), flag) != list.end(); }
 

@@ -35,6 +35,9 @@ ActivationRule rule_of(const std::string& word) {
 }
 
 void compute(const Given& g, Answer& a) {
+  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
+  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
+  a.follow_up = "does it fit? give --hw or --memory, and a model";
   const auto recipe = recipe_of(g);
   const int zero = static_cast<int>(g.whole("--zero", 0));
   if (zero > 3) throw InputError("--zero: stages are 0, 1, 2 and 3");
@@ -136,8 +139,6 @@ void compute(const Given& g, Answer& a) {
     }
     a.follow_up = "what is the cheapest change that makes it fit: ZeRO, recomputing, or a pipeline stage more?";
   }
-  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
-  a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
 }
 
 }  // namespace
@@ -163,10 +164,10 @@ void add_memory(CLI::App& app, Session& session) {
                       {"--recompute", Reads::word, "none, selective (= flash), full", "none"}} +
                       OptionList{
                       {"--recipe", Reads::word, "bf16 (16 B), bf16-fp32-grads (18), adam8bit, deepseek-v3 ... or W+G+O: 2+2+12", "bf16"},
-                      {"--activations", Reads::bytes, "Activations of a rank, when known"},
-                      {"--other", Reads::bytes, "Gathered layers, buffers"}} +
+                      {"--activations", Reads::bytes, "Activations of a rank, when known"}} +
                       layout_options() +
                       seldom(OptionList(model_options.begin() + 2, model_options.end()) + OptionList{
+                      {"--other", Reads::bytes, "Gathered layers, buffers"},
                       {"--reserve", Reads::share, "Share of the memory that is kept free", "0"},
                       {"--tokens", Reads::tokens, "Tokens of a micro-batch on a rank"},
                       {"--count-logits", Reads::flag, "Count logits in the largest micro-batch"},

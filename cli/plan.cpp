@@ -29,7 +29,7 @@ struct Options {
   GoodputFlags failures;
   std::optional<double> price;
   std::string emit;
-  int rank = 1;
+  std::optional<int> rank;
   EmissionOutput output;
   OutputFormat format = OutputFormat::table;
 };
@@ -50,25 +50,38 @@ Problem problem_of(const Options& o, const Run& base) {
           .front = o.pareto};
 }
 
-// The configuration of one of the ranked layouts. To stdout it is the answer; to a file the ranking is.
-void emit_ranked(const Options& o, const Run& base, const Outcome& outcome, Session& session) {
+// The configuration of one of the ranked layouts: of --rank, or the first that the target can be told. To stdout it is the
+// answer; to a file the ranking is.
+void emit_ranked(const Options& o, const Planned& p, const std::vector<RankedLayout>& candidates, Session& session) {
   const launch::Target target = launch::read_target(o.emit);
-  const auto index = static_cast<std::size_t>(o.rank) - 1;
-  if (index >= outcome.best.size())
-    throw InputError(fmt::format("--rank {}: only {} layouts are ranked; write at most that, or more --top", o.rank, outcome.best.size()));
-  const auto facts_at = [&](std::size_t i) {
-    Run run = base;
-    run.layout = outcome.best[i].layout;
-    return launch::facts_of(run);
+  const auto run_at = [&](std::size_t i) {
+    Run run = p.base;
+    run.layout = candidates[i].layout;
+    return run;
   };
-  const launch::Facts facts = facts_at(index);
+  const auto expressible = [&](std::size_t i) { return launch::emit(launch::facts_of(run_at(i)), target).expressible(); };
+  std::size_t index = o.rank ? static_cast<std::size_t>(*o.rank) - 1 : 0;
+  if (index >= candidates.size())
+    throw InputError(fmt::format("--rank {}: only {} layouts were timed; write at most that, or more --top", *o.rank, candidates.size()));
+  while (!o.rank && index < candidates.size() && !expressible(index)) ++index;
+  if (index == candidates.size()) {
+    index = 0;
+    note(fmt::format("none of the {} fastest layouts can be told to {}: the first one's reason follows; limit the search, as --require zero=0",
+                     candidates.size(), target.title));
+  }
+  const Run run = run_at(index);
+  const launch::Facts facts = launch::facts_of(run);
   const launch::Emission emission = launch::emit(facts, target);
-  note(fmt::format("rank {}: {}, {} a step predicted", o.rank, describe(outcome.best[index].layout), format(outcome.best[index].cost.time)));
+  note(fmt::format("rank {}: {}, {} a step predicted", index + 1, describe(run.layout), format(candidates[index].cost.time)));
+  if (index > 0 && !o.rank) note(fmt::format("{} cannot be told to {}", index == 1 ? "rank 1" : fmt::format("ranks 1 to {}", index), target.title));
+  if (const std::size_t simpler = recommend(candidates).index; simpler != index && !o.rank && expressible(simpler))
+    note(fmt::format("the plan recommends rank {}; --rank {} emits that", simpler + 1, simpler + 1));
+  if (o.format == OutputFormat::json && o.output.path.empty()) {
+    print(emission_json(emission, target, facts, p.request, run).dump(2) + "\n");
+    session.exit_code = emission.expressible() ? 0 : 1;
+    return;
+  }
   session.exit_code = give(emission, target, facts, o.output);
-  if (emission.expressible()) return;
-  for (std::size_t i = 0; i < outcome.best.size(); ++i)
-    if (launch::emit(facts_at(i), target).expressible())
-      return note(fmt::format("--rank {} can be told to it: {}", i + 1, describe(outcome.best[i].layout)));
 }
 
 // Several jobs side by side.
@@ -147,8 +160,8 @@ void run(Options o, Session& session) {
     }
   }
 
-  if (!o.emit.empty() && !outcome.best.empty()) {
-    emit_ranked(o, base, outcome, session);
+  if (!o.emit.empty() && !candidates.empty()) {
+    emit_ranked(o, one.front(), candidates, session);
     if (o.output.path.empty()) return;
   }
   if (o.format == OutputFormat::json) {
@@ -169,7 +182,7 @@ void run(Options o, Session& session) {
     if (o.pareto || failures) print("\n");
     Table ranking = ranking_table(base, outcome, timing, o.format);
     if (std::string line = recommendation_line(candidates, recommend(candidates)); !line.empty()) ranking.notes.push_back(std::move(line));
-    ranking.notes.push_back(robustness_line(robust, candidates));
+    if (std::string line = robustness_line(robust, candidates); !line.empty()) ranking.notes.push_back(std::move(line));
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
@@ -196,11 +209,14 @@ void add_plan(CLI::App& app, Session& session) {
       ->type_name("DOLLARS")
       ->check(CLI::Range(0.0, 1e6));
   add_goodput_options(*command, o->failures);
+  seldom(command->get_option("--price"));
   command->add_flag("--rules", o->rules, "Also show how many layouts each rule dropped");
   command->add_option("--emit", o->emit, "Launch configuration of the best layout instead: megatron-lm, torchtitan ... (napkin emit --list)")->type_name("TARGET");
-  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default 1)")->check(CLI::Range(1, 1'000));
+  command->add_option("--rank", o->rank, "With --emit: of this layout of the ranking (default: the first it can be told)")->check(CLI::Range(1, 1'000));
   command->add_option("-o,--output", o->output.path, "With --emit: write it to a file, and rank as usual")->type_name("FILE");
   add_format(*command, o->format);
+  for (const char* name : {"--max-tp", "--max-cp", "--max-pp", "--max-ep", "--max-micro-batch", "--threads", "--gpu-mttf", "--restart", "--node-bandwidth"})
+    seldom(command->get_option(name));
   command->footer("Examples:\n"
                   "  napkin plan --model 100B --gpus 1024 --hw h100.json --seq 4k --batch 4M-tokens\n"
                   "  napkin plan --model deepseek-v3 --gpus 2048 --hw h100 --framework megatron-lm --require ep=64 --max-tp 8");

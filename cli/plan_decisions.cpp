@@ -15,7 +15,7 @@
 namespace napkin::cli {
 
 std::string robustness_line(const Robustness& r, const std::vector<RankedLayout>& candidates) {
-  if (r.holds.empty()) return {};
+  if (r.holds.empty() || r.interval <= 0) return {};  // no run measured: no interval
   const Hold& w = r.weakest();
   const double percent = 100 * r.interval;
   double regret = 0;

@@ -13,7 +13,7 @@
 
 namespace napkin::cli {
 
-// One line. `candidates` as given to robustness().
+// One line; empty where no interval is known. `candidates` as given to robustness().
 [[nodiscard]] std::string robustness_line(const Robustness& r, const std::vector<RankedLayout>& candidates);
 [[nodiscard]] nlohmann::ordered_json robustness_json(const Robustness& r, const std::vector<RankedLayout>& candidates);
 

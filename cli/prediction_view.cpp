@@ -97,7 +97,8 @@ Table memory_table(const Run& run, const Prediction<Plain>& p, OutputFormat outp
   row("peak at", [&](std::size_t i) { return std::string(to_string(p.stages[i].peak)); });
   bytes("allocated", &StageMemory<Plain>::allocated);
   bytes("fragmentation", &StageMemory<Plain>::fragmentation);
-  bytes("held back by the allocator", &StageMemory<Plain>::held);
+  if (std::ranges::any_of(p.stages, [](const StageMemory<Plain>& m) { return m.held > Bytes{}; }))
+    bytes("held blocks", &StageMemory<Plain>::held);
   bytes("reserved", &StageMemory<Plain>::reserved);
   bytes("context, communicators", &StageMemory<Plain>::overhead);
   bytes("device", &StageMemory<Plain>::device);

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "model/input/number_input.hpp"
@@ -203,11 +204,15 @@ RunRequest read_request(const std::string& record, const JobFlags& job, const La
 }
 
 void apply_layout_words(const std::string& words, RunRequest& r) {
+  if (words.find_first_not_of(" \t") == words.npos) throw InputError("a layout in words is empty; write, say, \"tp8 pp4 zero1\"");
   // What describe() leaves out is off, so that its words mean the same layout everywhere.
   r.sp = false;
   if (!r.zero) r.zero = 0;
   std::istringstream in(words);
+  std::set<std::string> said;
   for (std::string word; in >> word;) {
+    if (const auto name = word.substr(0, word.find_first_of("0123456789")); !schedule_named(word) && !said.insert(name).second)
+      throw InputError("layout \"" + words + "\": \"" + name + "\" stands twice; write it once");
     if (schedule_named(word)) {
       r.schedule = word;
       continue;

@@ -97,7 +97,7 @@ void read_limit(Space& s, const std::string& text) {
   AxisLimit& limit = limit_named(s, axis);
   std::int64_t& side = text[at] == '<' ? limit.at_most : limit.at_least;
   if (text[at] == '<' && bound == 0)
-    throw InputError(fmt::format("--limit: \"{}\" leaves no value; write --require {}=0 for zero alone", text, axis));
+    throw InputError(fmt::format("--limit: \"{}\" leaves no value; write 1 or more, or --require {}=0 where 0 is one", text, axis));
   side = side == 0 ? bound : text[at] == '<' ? std::min(side, bound) : std::max(side, bound);
   if (limit.at_most > 0 && limit.at_least > limit.at_most)
     throw InputError(fmt::format("--limit: {} from {} to {} is empty", axis, limit.at_least, limit.at_most));

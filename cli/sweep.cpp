@@ -257,7 +257,9 @@ void add_sweep(CLI::App& app, Session& session) {
       ->check(CLI::Range(1U, 4096U));
   add_format(*command, o->format);
   for (const char* name : {"--task", "--year", "--convention", "--x", "--no-plot", "--threads", "--etp", "--zero-group",
-                           "--margin", "--max-micro-batch"})
+                           "--margin", "--max-micro-batch",
+                           "--offload-layers", "--recompute-layers", "--cp-exchange", "--split", "--order", "--forbid", "--limit", "--max-tp", "--max-cp",
+                           "--max-pp", "--max-ep", "--vary", "--top"})
     if (CLI::Option* option = command->get_option_no_throw(name)) seldom(option);
   command->footer(
       "VALUES: a list (1,2,4), a range that doubles (256..16384) or takes other steps (1..81*3, 8..64+8), or several "

@@ -95,6 +95,7 @@ void run(const Options& o, Session& session) {
   }
   if (!o.log.empty() && !rows[0].refused.empty())
     throw InputError(fmt::format("{}: {} (what a log does not say is given by options, as --hw, --model, --seq)", o.log, rows[0].refused));
+  if (rows.empty()) throw InputError("no records: the files are empty");
   const Summary s = summarise(rows);
   switch (o.format) {
     case OutputFormat::json: print(validation_json(rows, s).dump(2) + "\n"); break;
@@ -106,7 +107,6 @@ void run(const Options& o, Session& session) {
       print(rows.size() == 1 && rows[0].refused.empty() && rows[0].run.kind == "run" ? render(comparison_table(rows[0]), o.format)
                                                                                     : validation_report(rows, s, o.worst, o.format));
   }
-  if (rows.empty()) note("no records: the files are empty");
   const ErrorSummary& time = s.all.metrics[static_cast<std::size_t>(Metric::step_time)];
   if (o.tolerance > 0 && 100 * time.median_abs > o.tolerance) {
     session.exit_code = 1;

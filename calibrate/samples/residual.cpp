@@ -21,8 +21,8 @@ bool is_held_out(const std::string& shape, HeldOut held_out) {
   for (const char c : shape) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   hash ^= hash >> 29;  // the low bits of FNV are weak: fold before taking a share
   constexpr std::uint64_t all = 10000;
-  const double at = static_cast<double>(hash % all) / static_cast<double>(all) - held_out.fold * held_out.share;
-  return at >= 0 && at < held_out.share;
+  const auto edge = [&](int fold) { return static_cast<std::uint64_t>(std::llround(fold * held_out.share * static_cast<double>(all))); };
+  return hash % all >= edge(held_out.fold) && hash % all < edge(held_out.fold + 1);
 }
 
 }  // namespace napkin::fit

@@ -178,11 +178,15 @@ std::vector<Found> read_python(std::string_view text, const std::string& name) {
     const auto dot = key.find('.');
     if (!is_key(key) || dot == key.npos) continue;
     std::string_view tail = here.substr(equal + 3);
-    Value v = take_value(tail, Format::python, at(name, lines.number));
-    const auto rest = trimmed(tail.substr(0, tail.find('\n')));
-    if (!rest.empty() && rest[0] != '#') {  // an expression that begins as a literal does
-      const auto end = tail.find('\n');
-      v = Value::code(std::string(trimmed(here.substr(equal + 3, here.size() - (end == tail.npos ? 0 : tail.size() - end) - equal - 3))));
+    Value v;
+    try {
+      v = take_value(tail, Format::python, at(name, lines.number));
+      nothing_behind(tail, name);
+    } catch (const InputError&) {  // an expression that begins as a literal does
+      tail = here.substr(equal + 3);
+      const std::string_view expression = tail.substr(0, tail.find('\n'));
+      v = Value::code(std::string(trimmed(expression)));
+      tail.remove_prefix(expression.size());
     }
     out.push_back({.key = std::string(key.substr(dot + 1)), .value = std::move(v), .line = lines.number});
     lines.continue_at(here, tail);

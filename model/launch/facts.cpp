@@ -112,6 +112,9 @@ const std::vector<FactInfo>& table() {
       {"recompute_layers", Role::layout, 0, "recomputed layers of a chunk"},
       {"recompute_flavour", Role::derived, {}, "recomputation, and whether of all layers"},
       {"optimizer_offload", Role::layout, false, "optimizer states in host memory"},
+      {"cp_chosen", Role::layout, false, "an exchange of keys and values that is not the framework's usual one"},
+      {"exposed_tp", Role::layout, false, "tensor-parallel communication left exposed"},
+      {"exposed_dp", Role::layout, false, "data-parallel communication left exposed"},
       {"order", Role::layout, "tp-cp-dp-pp", "order of the ranks"},
       {"recompute_modules", Role::layout, std::vector<Value>{}, "recomputed modules"},
       {"even_split", Role::layout, true, "the same layers on every stage"},
@@ -227,6 +230,9 @@ void add_tuning(const Run& run, Facts& f) {
   const Profile& p = *run.profile;
   if (l.cp > 1) f.set("cp_exchange", context_exchange_names[static_cast<std::size_t>(context_exchange(run.job, l))]);
   if (f.has("experts")) f.set("expert_exchange", expert_exchange_names[static_cast<std::size_t>(p.expert_exchange)]);
+  f.set("cp_chosen", l.cp > 1 && context_exchange(run.job, l) != p.context_exchange);
+  f.set("exposed_tp", l.tp > 1 && l.sp && p.overlap.tensor_parallel.value > 0 && (l.exposed & exposed_tensor_parallel) != 0);
+  f.set("exposed_dp", l.dp * l.cp > 1 && p.data_parallel.overlap_gradient && (l.exposed & exposed_data_parallel) != 0);
   const bool replicas = l.dp * l.cp > 1 && (l.exposed & exposed_data_parallel) == 0;
   f.set("overlap_gradient", replicas && p.data_parallel.overlap_gradient);
   f.set("overlap_gather", replicas && l.zero > 0 && p.data_parallel.overlap_gather);

@@ -155,6 +155,9 @@ class Interpreter {
       if (std::all_of(c.read.begin(), c.read.end(), [&](const Entry& e) { return matches(e); })) best = &c;
     }
     if (best == nullptr || (best->read.empty() && at != nullptr)) {
+      // A table that only reads tells some values from the others.
+      const bool only_reads = std::none_of(s.cases.begin(), s.cases.end(), [](const Case& c) { return c.writes; });
+      if (only_reads && best == nullptr) return absent(s);
       if (at != nullptr && s.absent.rule == Absent::Rule::none)
         fail(*at, "\"" + one_line(plain(said(*at, false, false)), 60) + "\" is not a value that is known here (" +
                       std::string(fact_info(s.fact)->what) + ")");
@@ -264,12 +267,15 @@ void complete_model(Facts& f) {
     f.set("window", left.whole + 1);
   }
   if (f.has("pattern") && !f.has("layers")) f.set("layers", static_cast<std::int64_t>(f.word("pattern").substr(0, f.word("pattern").find('/')).size()));
+  if (!f.has("hidden")) return;  // the model goes by a name
   if (f.whole("experts") <= 1 && !f.has("top_k")) {
     for (const auto name : {"experts", "top_k", "expert_ffn", "shared_ffn", "moe_pattern", "moe_layer_list", "etp", "ep"}) f.erase(name);
     return;
   }
   const std::int64_t layers = f.whole("layers");
-  if (f.has("moe_pattern")) {
+  if (f.has("pattern")) {
+    f.erase("moe_pattern");  // the letters say where the experts are
+  } else if (f.has("moe_pattern")) {
     const Value& v = f.get("moe_pattern");
     if (v.is(Value::Kind::whole)) {
       // 1:N: the first of every N layers has experts (Megatron-LM gpt_layer_specs.py).
@@ -319,7 +325,8 @@ void complete(Facts& f) {
     follows("pp", axis("pipeline"));
     const std::int64_t fsdp = axis("fsdp"), data = axis("data");
     follows("dp", fsdp * data * f.whole("ep"));
-    if (!f.has("zero")) f.set("zero", fsdp > 1 || (data == 1 && f.whole("ep") > 1) ? 3 : 0);
+    // Weights are sharded over the context and expert axes too (base.yml logical_axis_rules: embed).
+    if (!f.has("zero")) f.set("zero", fsdp > 1 || f.whole("cp") > 1 || f.whole("ep") > 1 ? 3 : 0);
     if (f.whole("zero") == 3 && data > 1) follows("shard_ranks", fsdp * f.whole("ep") * f.whole("cp"));
   }
   const std::int64_t mesh = f.whole("tp") * f.whole("cp") * f.whole("pp");
@@ -350,6 +357,13 @@ void complete(Facts& f) {
   }
   if (given("rank_batch") && dp > 0) follows("global_batch", f.whole("rank_batch") * dp);
   if (given("micro_batch") && given("micro_batches") && dp > 0) follows("global_batch", f.whole("micro_batch") * f.whole("micro_batches") * dp);
+  const std::int64_t pp = f.whole("pp");
+  if (pp > 1 && !f.has("vpp")) {
+    const std::int64_t layers = f.has("layers") ? f.whole("layers") : 0, each = f.has("layers_per_stage") ? f.whole("layers_per_stage") : 0;
+    const auto parts = static_cast<std::int64_t>(f.get("module_parts").list.size());
+    if (each > 0 && layers > 0 && layers % each == 0 && layers / each % pp == 0) f.set("vpp", layers / each / pp);
+    if (parts > 0 && parts % pp == 0) f.set("vpp", parts / pp);
+  }
   if (f.has("split") && f.whole("pp") > 1 && f.whole("layers") > 0 && f.whole("layers") <= 100'000) {
     // A layout string says the chunks of a rank, too; in its shortest spelling it can be compared.
     const Stack stack{.embedding = 1, .layers = std::vector<double>(static_cast<std::size_t>(f.whole("layers")), 1.0), .mtp = 0,

@@ -4,6 +4,7 @@
 
 #include "model/frameworks/profile_input.hpp"
 #include "model/input/document_input.hpp"
+#include "model/transformer/model_input.hpp"
 
 namespace napkin::launch {
 namespace {
@@ -137,7 +138,7 @@ void put_choices(Json& l, const Facts& f, const Profile& p) {
 Json layout_of(const Facts& f, const Profile& p) {
   Json l;
   for (const char* axis : {"tp", "cp", "pp", "vpp", "dp", "zero"}) put(l, axis, f, axis);
-  if (f.whole("experts") > 0 || f.flag("model_name"))
+  if (f.whole("experts") > 0 || !f.has("hidden"))
     for (const char* axis : {"ep", "etp"}) put(l, axis, f, axis);
   if (f.whole("tp") > 1) put(l, "sp", f, "sp");
   else if (f.has("sp")) l["sp"] = false;
@@ -171,13 +172,16 @@ std::string record_of(const Facts& f, const std::string& framework, const std::s
   return r.dump();
 }
 
-LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, std::int64_t gpus) {
+LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, const Known& known) {
   LaunchText t;
   t.reading = interpret(read_configuration(text, name, target.files.front().format), target, name);
   if (t.reading.said.empty()) throw InputError(name + ": has no setting of " + target.title + " that is known");
-  if (gpus > 0) t.reading.facts.set("gpus", gpus);
+  Facts& f = t.reading.facts;
+  if (known.gpus > 0) f.set("gpus", known.gpus);
+  if (known.layers > 0 && !f.has("layers")) f.set("layers", known.layers);
+  if (f.has("model_name") && !f.has("layers")) f.set("layers", static_cast<std::int64_t>(read_model(f.word("model_name")).depth()));
   try {
-    complete(t.reading.facts);
+    complete(f);
   } catch (const InputError& e) {
     throw InputError(name + ": " + e.what());
   }

@@ -15,8 +15,13 @@ struct LaunchText {
   std::string record;   // JSON object; members that the configuration does not say are absent
 };
 
-// `text` in the format of the target's first file; `gpus`, where it is known otherwise, 0 where not. InputError as in interpret.hpp, and when no setting is known.
-[[nodiscard]] LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, std::int64_t gpus = 0);
+// What is known beside the text; 0 where it is not.
+struct Known {
+  std::int64_t gpus = 0, layers = 0;
+};
+
+// `text` in the format of the target's first file. InputError as in interpret.hpp, and when no setting is known.
+[[nodiscard]] LaunchText read_launch(std::string_view text, const std::string& name, const Target& target, const Known& known = {});
 
 // The members of a run record that these facts say.
 [[nodiscard]] std::string record_of(const Facts& facts, const std::string& framework, const std::string& model_name);

@@ -89,7 +89,7 @@ Value take(std::string_view& s, Format format, const std::string& place, int dep
       list.push_back(take(s, format, place, depth + 1));
       skip_blank(s, true);
       if (!s.empty() && s[0] == ',') s.remove_prefix(1);
-      else if (!s.empty() && s[0] != close && format != Format::python) fail(place, "the elements of a list need a comma between them");
+      else if (!s.empty() && s[0] != close) fail(place, "the elements of a list need a comma between them");
       if (s.size() == before) fail(place, "a list holds something that is not a value");
     }
     if (s.empty()) fail(place, "a list has no end");

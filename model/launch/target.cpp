@@ -45,6 +45,7 @@ bool holds(const Condition& c, const Facts& facts) {
     case Condition::Test::none_of: return std::find(c.values.begin(), c.values.end(), v) == c.values.end();
     case Condition::Test::above: return (v.is(Value::Kind::whole) || v.is(Value::Kind::real)) && number(v) > c.bound;
     case Condition::Test::said: return v.set() == c.said;
+    case Condition::Test::known: return facts.has(c.fact) == c.said;
     case Condition::Test::contains:
       return std::any_of(v.list.begin(), v.list.end(), [&](const Value& e) {
         return std::find(c.values.begin(), c.values.end(), e) != c.values.end();

@@ -12,9 +12,9 @@
 
 namespace napkin::launch {
 
-// A fact has one of these values, or none of them; is above a bound; is set at all; or is a list that holds one of them.
+// A fact has one of these values, or none of them; is above a bound; is set at all; is known (true or false, 0 or not); or is a list that holds one of them.
 struct Condition {
-  enum class Test : std::uint8_t { one_of, none_of, above, said, contains };
+  enum class Test : std::uint8_t { one_of, none_of, above, said, contains, known };
   std::string fact;
   Test test = Test::one_of;
   std::vector<Value> values;

@@ -58,7 +58,7 @@ std::vector<Condition> conditions(const Field& object) {
     if (fact_info(name) == nullptr) f.fail("\"" + name + "\" is not a fact of a run");
     Condition c{.fact = name, .test = Condition::Test::one_of, .values = {}, .bound = 0, .said = true};
     if (f.is(Field::Type::object)) {
-      f.only({"above", "not", "said", "contains"});
+      f.only({"above", "not", "said", "contains", "known"});
       if (const auto above = f.find("above")) {
         c.test = Condition::Test::above;
         c.bound = above->number();
@@ -69,8 +69,8 @@ std::vector<Condition> conditions(const Field& object) {
         c.test = Condition::Test::contains;
         for (const Field& e : part->elements()) c.values.push_back(value_of(e));
       } else {
-        c.test = Condition::Test::said;
-        c.said = f["said"].boolean();
+        c.test = f.has("known") ? Condition::Test::known : Condition::Test::said;
+        c.said = f[f.has("known") ? "known" : "said"].boolean();
       }
     } else if (f.is(Field::Type::array)) {
       for (const Field& e : f.elements()) c.values.push_back(value_of(e));

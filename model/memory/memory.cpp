@@ -130,10 +130,13 @@ StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateB
     const auto beside = max(BytesT<K>{}, passes - m.allocated - m.fragmentation);
     const auto room = fits_below * scope.input("capacity", load.capacity) - m.overhead - m.allocated - m.fragmentation;
     m.held = let("M_held", min(beside, max(BytesT<K>{}, room)));
-    // Where less and less of it has room, ever more allocations find none: the share of them, times the share they go without.
-    const auto most = max(BytesT<K>{}, load.capacity - m.overhead - m.allocated - m.fragmentation);
-    if (load.runs_ahead && gathers > BytesT<K>{} && beside > most) {
-      const auto without = let("without_room", (beside - most) / beside);
+    // Where less and less of what the streams own has room, ever more allocations find none: the share of them, times the
+    // share they go without.
+    const auto owned = gathers * in_flight;
+    const auto without_held = m.parameters + m.optimizer + m.buffers + max(at_loss, at_backward) + m.fragmentation;
+    const auto most = max(BytesT<K>{}, load.capacity - m.overhead - without_held);
+    if (load.runs_ahead && owned > most) {
+      const auto without = let("without_room", (owned - most) / owned);
       m.remapped = let("M_remapped", gathers * without * without);
     }
   }

@@ -20,7 +20,7 @@ std::vector<std::string> parts_of(const Layout& l) {
   part(l.etp > 1, "etp");
   part(l.pp > 1, "pp");
   part(l.vpp > 1, "interleaving");
-  part(l.schedule != Schedule::one_f_one_b && l.schedule != Schedule::interleaved && l.pp > 1, "another schedule");
+  part(l.schedule != Schedule::one_f_one_b && l.schedule != Schedule::interleaved && l.pp > 1, "special schedule");
   part(l.zero >= 2, "sharded gradients");
   part(l.zero >= 3, "sharded parameters");
   part(l.zero_group > 0, "sharding groups");
@@ -28,9 +28,9 @@ std::vector<std::string> parts_of(const Layout& l) {
   part(l.recomputed_layers > 0, "a count of recomputed layers");
   part(l.offloaded_layers > 0, "activation offload");
   part(l.optimizer_offload, "optimizer offload");
-  part(l.exchange != ExchangeChoice::usual, "another exchange of keys");
-  part(l.split != SplitChoice::usual, "another split");
-  part(l.order != RankOrder::replicas_inside, "another rank order");
+  part(l.exchange != ExchangeChoice::usual, "special exchange of keys");
+  part(l.split != SplitChoice::usual, "special split");
+  part(l.order != RankOrder::replicas_inside, "special rank order");
   return parts;
 }
 

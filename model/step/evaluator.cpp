@@ -72,7 +72,7 @@ struct Evaluator<K>::Caches {
   PricedLayers<K>* priced = nullptr;
   const SplitTable* table = nullptr;
   const RankSplit* split = nullptr;
-  std::int64_t micro_batches = 0;
+  std::int64_t micro_batches = -1;  // of `units`; −1: not known
   Layout layout{};
   SecondsT<K> message{};
   std::vector<const StageCost<K>*> contents{};             // by RankSplit::contents
@@ -110,7 +110,7 @@ struct Evaluator<K>::Caches {
       split = &own.get(rule, l.schedule, l.pp, l.vpp);
     }
     priced = nullptr;
-    micro_batches = 0;
+    micro_batches = -1;
   }
   void price_stages(const Layout& l) {
     const LayerKey key = layer_key(job, l);
@@ -199,7 +199,7 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
         unit.in_flight.logits = std::max(unit.in_flight.logits, of_rank.logits);
       }
     }
-    c.micro_batches = 0;  // what was held is not what hold() says
+    c.micro_batches = -1;  // what was held is not what hold() says
   }
   return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, &pipeline);
 }

@@ -49,8 +49,7 @@ BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_2048_h100, "deepseek-v3", "h100"
 BENCHMARK_CAPTURE(search_space, moe_deepseek_v3_1024_h100_megatron, "deepseek-v3", "h100", "megatron-lm", 1024, 4096, 1024, {})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(search_space, dense_gpt3_1024_a100_options, "gpt3-175b", "a100", "megatron-lm", 1024, 2048, 1024,
-                  {LayoutAxis::overlap, LayoutAxis::offload, LayoutAxis::optimizer_offload, LayoutAxis::split,
-                   LayoutAxis::schedule, LayoutAxis::order})
+                  {LayoutAxis::overlap, LayoutAxis::optimizer_offload, LayoutAxis::split})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(one_prediction)->Unit(benchmark::kMicrosecond);
 BENCHMARK(one_explanation)->Unit(benchmark::kMicrosecond);

@@ -54,7 +54,7 @@ TEST_SUITE("kernel data") {
       const char *device, *hardware;
       Limit limit;
     } rows[] = {{"A100-SXM4-80GB", "a100-sxm-80gb", {4.3, 12}},  // target 4 / 13
-                {"H100-SXM5-80GB", "h100-sxm", {3, 11}},
+                {"H100-SXM5-80GB", "h100-sxm", {3.5, 10}},  // of five constants; eight, fitted to half, reach the target of 3 / 11
                 // The catalog's own burst, of a rested part, is 5 % above these loops at the power limit; a fit to half of this
                 // table describes the other half within 4.5 / 13 (hardware_fit_test.cpp).
                 {"H200-SXM-141GB", "h200-sxm", {7, 16.5}},
