@@ -366,6 +366,8 @@ TEST_SUITE("launch") {
     CHECK(complaint("a:\n\tb: 1\n", "nanotron").find("f:2: YAML indents with blanks") != std::string::npos);
     CHECK(complaint("a: &x 1\n", "nanotron").find("anchors") != std::string::npos);
     CHECK(complaint("{\"zero_optimization\": {\"stage\": 1,}}", "deepspeed").find("f:1") != std::string::npos);
+    CHECK(complaint("parallelism:\n  dp: 100000000000\n  tp: 900000000\n  pp: 1\n", "nanotron").find("larger than any machine") != std::string::npos);
+    CHECK(complaint("parallelism:\n  dp: 1.5\n", "nanotron").find("1.5 is not a whole number") != std::string::npos);
     CHECK(complaint("", "megatron-lm").find("no setting") != std::string::npos);
   }
 
