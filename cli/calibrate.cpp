@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/option_value.hpp"
+#include "hardware/hardware_input.hpp"
+#include "model/frameworks/profile_input.hpp"
 #include "model/input/number_input.hpp"
 #include "model/input_error.hpp"
 
@@ -14,6 +18,18 @@ double share_of(const char* option, const std::string& text) {
   const double v = option_value(option, percent ? text.substr(0, text.size() - 1) : text, parse_number) / (percent ? 100 : 1);
   if (!(v >= 0) || v >= 1) throw InputError(fmt::format("{}: {} is not a share; write 20% or 0.2", option, text));
   return v;
+}
+
+void refuse_output(const char* option, const std::string& path, const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  std::error_code unknown;
+  for (const auto& in : inputs)
+    if (!in.empty() && (in == path || fs::equivalent(in, path, unknown)))
+      throw InputError(fmt::format("{}: {} is read here and would be overwritten; write another name", option, path));
+  if (fs::is_directory(path, unknown)) throw InputError(fmt::format("{}: {} is a folder; write the name of a file in it", option, path));
+  if (catalog_text(path) || profile_text(path))
+    throw InputError(fmt::format("{0}: \"{1}\" is a built-in name, which would be taken in place of the file; write {1}.json", option, path));
 }
 
 Regime regime_of(const std::string& text) {

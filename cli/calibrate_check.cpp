@@ -27,6 +27,7 @@ Json to_json(const CheckReport& report, const Samples& samples) {
   out["too_short"] = report.short_calls;
   out["refused"] = report.refused;
   out["unused"] = samples.unused;
+  out["notes"] = samples.notes;
   return out;
 }
 
@@ -34,6 +35,7 @@ Table to_table(const CheckReport& report, const Samples& samples, const Hardware
   auto t = comparison_table(fmt::format("{}: predicted against {} measurements, the worst group first", h.accelerator.title,
                                         format_count(static_cast<double>(samples.rows))),
                             report, o.format);
+  for (const auto& n : samples.notes) t.notes.push_back(n);
   for (const auto& [kind, n] : samples.unused) t.notes.push_back(fmt::format("{} rows of {}: not used", n, kind));
   if (!samples.regime_stated && o.regime.empty())
     t.notes.push_back("Some rows do not say under which clocks they ran: taken as a short benchmark (--regime sustained "

@@ -88,6 +88,7 @@ Json to_json(const HardwareFit& fit) {
   out["assumed"] = Json::array();
   for (const auto& c : fit.consequences) out["assumed"].push_back({{"leaf", c.leaf}, {"why", c.why}});
   out["notes"] = fit.notes;
+  out["doubts"] = fit.doubts;
   return out;
 }
 
@@ -138,7 +139,10 @@ std::vector<std::string> kept_notes(const HardwareFit& fit, const std::string& b
 
 }  // namespace
 
-std::string fit_report(const FitRequest& r) {
+std::string fit_report(const FitRequest& r, int& exit_code) {
+  auto inputs = r.samples;
+  inputs.push_back(r.base);
+  refuse_output("-o", r.output, inputs);
   const auto regime = r.regime.empty() ? Regime::burst : regime_of(r.regime);
   const double held_out = share_of("--held-out", r.held_out);
   const auto samples = read_samples(r.samples);
@@ -148,6 +152,12 @@ std::string fit_report(const FitRequest& r) {
     fit.notes.push_back("some rows do not say under which clocks they ran: taken as a short benchmark (--regime sustained for long runs)");
   if (auto other = other_machine(base, samples)) fit.notes.insert(fit.notes.begin(), std::move(*other));
   for (auto& note : kept_notes(fit, base.accelerator.name)) fit.notes.push_back(std::move(note));
+  if (!fit.doubts.empty()) {
+    std::string all;
+    for (const auto& d : fit.doubts) all += (all.empty() ? "" : "; ") + d;
+    note("calibrate fit: not to be relied on: " + all);
+    exit_code = 1;
+  }
   std::optional<CheckReport> crossed;
   if (r.folds > 0) crossed = cross_validated(base, samples, r.folds, regime);
   if (!r.output.empty()) {

@@ -15,9 +15,10 @@ struct FitRequest {
   OutputFormat format = OutputFormat::table;
 };
 
-// Fits, writes the hardware file where one is asked for, and reports every constant with its evidence.
-[[nodiscard]] std::string fit_report(const FitRequest& request);
+// Fits, writes the hardware file where one is asked for, and reports every constant with its evidence. `exit_code` becomes 1
+// where a constant is at a physical bound or held-out shapes are far off.
+[[nodiscard]] std::string fit_report(const FitRequest& request, int& exit_code);
 // Of run records: adjusts the constants of their machine and framework, and writes a hardware file and a profile.
-[[nodiscard]] std::string runs_report(const FitRequest& request);
+[[nodiscard]] std::string runs_report(const FitRequest& request, int& exit_code);
 
 }  // namespace napkin::cli

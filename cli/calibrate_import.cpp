@@ -48,6 +48,7 @@ void tell(const std::string& file, const Imported& imported) {
 
 void run(const Options& o, Session& session) {
   const ImportOptions options{.format = format_of(o.format), .device = o.device};
+  refuse_output("-o", o.output, o.files);
   std::string text;
   std::size_t samples = 0;
   for (const auto& file : o.files) {

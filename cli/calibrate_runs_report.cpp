@@ -1,10 +1,12 @@
 // napkin calibrate fit --runs: a user's own runs → their machine's and framework's constants.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/fit/stack_fit.hpp"
+#include "cli/calibrate.hpp"
 #include "cli/calibrate_fit_report.hpp"
 #include "cli/executor.hpp"
 #include "cli/pipeline_trace.hpp"
@@ -27,7 +29,7 @@ Json to_json(const StackFit& fit) {
   Json j{{"schema", 1}, {"hardware", fit.hardware}, {"framework", fit.framework}, {"noise", fit.noise}, {"constants", Json::array()}};
   for (const StackConstant& c : fit.constants)
     j["constants"].push_back({{"place", c.place}, {"of", c.of_machine ? "hardware" : "framework"}, {"unit", c.unit}, {"shipped", c.shipped},
-                              {"value", c.value}, {"prior_deviation", c.prior}, {"standard_error", c.standard_error}, {"figures", c.figures}});
+                              {"value", c.value}, {"prior_deviation", c.prior}, {"standard_error", c.standard_error}, {"figures", c.figures}, {"at_bound", c.at_bound}});
   j["step_time"] = {{"before", to_json(fit.time_before)}, {"after", to_json(fit.time_after)}};
   j["memory"] = {{"before", to_json(fit.memory_before)}, {"after", to_json(fit.memory_after)}};
   j["refused"] = fit.refused;
@@ -41,7 +43,7 @@ Table to_table(const StackFit& fit) {
   t.columns = {{"constant", false}, {"of", false}, {"shipped"}, {"± prior"}, {"fitted"}, {"±"}, {"moved"}, {"figures"}};
   for (const StackConstant& c : fit.constants)
     t.rows.push_back({c.leaf, c.of_machine ? "machine" : "framework", number(c.shipped, c.unit), fmt::format("{:.2g}", c.prior),
-                      number(c.value, c.unit), fmt::format("{:.2g}", c.standard_error), fmt::format("{:+.1f} prior", (c.value - c.shipped) / c.prior),
+                      number(c.value, c.unit), c.at_bound ? "bound" : fmt::format("{:.2g}", c.standard_error), fmt::format("{:+.1f} prior", (c.value - c.shipped) / c.prior),
                       std::to_string(c.figures)});
   const auto line = [&](const char* what, const ErrorSummary& before, const ErrorSummary& after) {
     if (after.n == 0) return;
@@ -62,9 +64,12 @@ std::string stem(const std::string& path) { return std::filesystem::path(path).s
 
 }  // namespace
 
-std::string runs_report(const FitRequest& r) {
+std::string runs_report(const FitRequest& r, int& exit_code) {
   std::vector<RunCase> runs;
   std::string files;
+  refuse_output("-o", r.output, r.runs);
+  refuse_output("--profile", r.profile, r.runs);
+  if (!r.output.empty() && r.output == r.profile) throw InputError("--profile: is the file of -o; write another name");
   for (const std::string& file : r.runs) {
     files += (files.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
     for (const SourceText& line : read_sources(file)) runs.push_back(read_case(line));
@@ -73,6 +78,7 @@ std::string runs_report(const FitRequest& r) {
   const std::string about = fmt::format("napkin calibrate fit of {} runs ({}), from the shipped values", fit.time_after.n, files);
   if (!r.output.empty()) write_file(r.output, stack_hardware(fit, r.name.empty() ? stem(r.output) : r.name, about));
   if (!r.profile.empty()) write_file(r.profile, stack_profile(fit, stem(r.profile), about));
+  if (std::any_of(fit.constants.begin(), fit.constants.end(), [](const StackConstant& c) { return c.at_bound; })) exit_code = 1;
   return r.format == OutputFormat::json ? to_json(fit).dump(2) + '\n' : render(to_table(fit), r.format);
 }
 

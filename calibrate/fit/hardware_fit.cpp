@@ -9,6 +9,7 @@
 #include "calibrate/fit/tier_fit.hpp"
 #include "calibrate/fit/kernel_fit.hpp"
 #include "calibrate/fit/library_fit.hpp"
+#include "hardware/constants.hpp"
 #include "model/input_error.hpp"
 #include "model/text.hpp"
 
@@ -20,7 +21,8 @@ using Kernels = std::vector<KernelSample>;
 
 // Samples that a fit of n constants needs, and below how many shapes none is held out.
 constexpr std::size_t samples_per_constant = 4, fewest_to_hold_out = 10, gemm_constants = 5,
-                      fewest_for_library = 80;
+                      fewest_for_library = 60, fewest_for_rate = 2;
+constexpr double far_off = 0.5;  // median error of shapes that were held out: the constants do not describe the group
 // Backward against forward of a kernel that was never measured backward: the ratio of fused kernels on H100 and H200.
 constexpr double backward_ratio = 0.85;
 
@@ -40,11 +42,30 @@ HeldOut share(const std::vector<Sample>& samples, HeldOut held_out) {
   return shapes.size() < fewest_to_hold_out ? HeldOut() : held_out;
 }
 
+// Rows of the fit: those that hold-out leaves.
+template <class Sample>
+std::size_t left(const std::vector<Sample>& samples, HeldOut held_out) {
+  const auto s = share(samples, held_out);
+  return static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [&](const auto& x) { return !is_held_out(x.shape, s); }));
+}
+
+// Host-timed and kernel-timed samples are not of one group: those timed as most are (kernels, where they are as many).
+template <class Sample>
+std::vector<Sample> timed_alike(const std::vector<Sample>& samples) {
+  const auto host = static_cast<std::size_t>(std::count_if(samples.begin(), samples.end(), [](const auto& s) { return s.host_timed; }));
+  const bool keep_host = 2 * host > samples.size();
+  std::vector<Sample> out;
+  for (const auto& s : samples)
+    if (s.host_timed == keep_host) out.push_back(s);
+  return out;
+}
+
 std::string word(Regime r) { return r == Regime::burst ? "burst" : "sustained"; }
 
 class Fitter {
   HardwareFit out_;
   Accelerator& a_ = out_.hardware.accelerator;
+  const Hardware& base_;
   const Samples& samples_;
   HeldOut held_out_;
   Regime otherwise_;
@@ -60,22 +81,48 @@ class Fitter {
   }
 
   void record(const std::string& group, const std::string& range, Fit fit) {
-    for (auto& p : fit.parameters)
-      if (p.at_bound) out_.notes.push_back(group + ": " + p.name + " is held by its physical bound");
+    for (const auto& name : fit.kept)
+      out_.notes.push_back(group + ": too few of the fitted samples tell " + name + "; the base's stays");
+    if (fit.parameters.empty()) return;
+    for (auto& p : fit.parameters) {
+      if (!p.at_bound || p.leaf.empty()) continue;
+      out_.notes.push_back(group + ": " + p.name + " is held by its physical bound");
+      if (p.leaf.starts_with("/network/library/")) continue;  // of one tier's efficiency, which is fitted too
+      out_.doubts.push_back(group + ": " + p.name + " is at its physical bound" + (restore(p.leaf) ? ", the base's stays" : ""));
+      p.leaf.clear();
+    }
+    if (fit.held_out.n > 0 && fit.held_out.median > far_off)
+      out_.doubts.push_back(group + ": shapes that were held out are off by " + format_count(std::round(100 * fit.held_out.median)) + " % (median)");
     out_.groups.push_back({group, range, std::move(fit)});
   }
-  bool enough(const std::string& group, std::size_t n, std::size_t constants) {
-    if (n >= samples_per_constant * constants) return true;
-    if (n > 0)
-      out_.notes.push_back(group + ": " + std::to_string(n) + " samples, too few for " + std::to_string(constants) +
-                           " constants; the base's stay");
+  // The base's value of a constant that it has.
+  bool restore(const std::string& leaf) {
+    std::optional<double> given;
+    for_each_constant(base_, [&](const std::string& path, const auto& c) {
+      if (path == leaf) given = c.value.si();
+    });
+    if (!given) return false;
+    for_each_constant(out_.hardware, [&](const std::string& path, auto& c) {
+      if (path == leaf) c.value = std::decay_t<decltype(c.value)>::si(*given);
+    });
+    return true;
+  }
+  bool has_rows(const std::string& group, std::size_t n, std::size_t least, std::size_t constants) {
+    if (n >= least) return true;
+    out_.notes.push_back(group + ": " + std::to_string(n) + (n == 1 ? " sample" : " samples") + " to fit, too few for " + std::to_string(constants) +
+                         (constants == 1 ? " constant" : " constants") + "; the base's stay");
     return false;
+  }
+  // Counts the rows that hold-out leaves.
+  template <class Sample>
+  bool enough(const std::string& group, const std::vector<Sample>& samples, std::size_t constants) {
+    return !samples.empty() && has_rows(group, left(samples, held_out_), samples_per_constant * constants, constants);
   }
 
   [[nodiscard]] Kernels gemms(Format format, Regime r) const {
-    return keep([&](const KernelSample& s) {
+    return timed_alike(keep([&](const KernelSample& s) {
       return s.kind == Kind::gemm && s.format == format && s.gemm.count.si() == 1 && regime(s) == r;
-    });
+    }));
   }
 
   // All five constants, from the 16-bit or other product with most kernel-timed samples.
@@ -85,11 +132,11 @@ class Fitter {
     for (std::size_t i = 0; i < number_format_count; ++i)
       for (const auto r : {Regime::burst, Regime::sustained}) {
         const auto samples = gemms(static_cast<Format>(i), r);
-        if (samples.size() <= most || samples.front().host_timed) continue;
+        if (samples.size() <= most || samples.front().host_timed) continue;  // all of a group are timed alike
         most = samples.size();
         of = {static_cast<Format>(i), r};
       }
-    if (!of || most < samples_per_constant * gemm_constants || !a_.peak[static_cast<std::size_t>(of->first)]) return {};
+    if (!of || left(gemms(of->first, of->second), held_out_) < samples_per_constant * gemm_constants || !a_.peak[static_cast<std::size_t>(of->first)]) return {};
     const auto samples = gemms(of->first, of->second);
     record("gemm " + std::string(to_string(of->first)) + ", " + word(of->second), range_of(samples),
            fit_gemm(a_, samples, {.regime = of->second, .held_out = share(samples, held_out_)}));
@@ -110,7 +157,7 @@ class Fitter {
           continue;
         }
         const bool host_timed = samples.front().host_timed;
-        if (host_timed && !enough(group, samples.size(), 2)) continue;
+        if (host_timed ? !enough(group, samples, 2) : !has_rows(group, left(samples, held_out_), fewest_for_rate, 1)) continue;
         record(group, range_of(samples),
                fit_gemm_rate(a_, samples,
                              {.regime = r, .held_out = share(samples, held_out_), .own_call = host_timed}));
@@ -119,7 +166,7 @@ class Fitter {
 
   void fit_grouped() {
     const auto samples = keep([&](const KernelSample& s) { return s.kind == Kind::gemm && s.gemm.grouped && has_format(a_, s.format); });
-    if (enough("grouped products", samples.size(), 1))
+    if (enough("grouped products", samples, 1))
       record("grouped products", range_of(samples), fit_gemm_grouped(a_, samples, {.held_out = share(samples, held_out_)}));
   }
 
@@ -182,7 +229,7 @@ class Fitter {
       for (const auto& s : samples) dims.insert(s.attention.head_dim.si());
       return dims.size() + shared;
     };
-    if (!enough("attention forward " + name, forward.size(), constants(forward, 2))) return;
+    if (!enough("attention forward " + name, forward, constants(forward, 2))) return;
     const bool known = a_.attention.contains(name);
     auto& kernel = a_.attention[name];
     if (!known) {
@@ -195,7 +242,7 @@ class Fitter {
       if (r == Regime::sustained || !rate || !rate->sustained || !rate->burst) return 1;
       return std::min(1.0, (rate->sustained->value / rate->burst->value).si());
     }();
-    const bool share_measured = r == Regime::burst && long_runs > 0;
+    const bool share_measured = r == Regime::burst && long_runs >= fewest_for_rate;
     if (!share_measured && (!known || kernel.sustained.value.si() == 1 || r == Regime::sustained)) {
       kernel.sustained.value = ratio;
       out_.consequences.push_back({at + "sustained", r == Regime::sustained
@@ -204,7 +251,7 @@ class Fitter {
     }
     record("attention forward " + name, range_of(forward),
            fit_attention(a_, forward, {.regime = r, .held_out = share(forward, held_out_)}));
-    if (enough("attention backward " + name, backward.size(), constants(backward, 1))) {
+    if (enough("attention backward " + name, backward, constants(backward, 1))) {
       record("attention backward " + name, range_of(backward),
              fit_attention(a_, backward, {.regime = r, .held_out = share(backward, held_out_)}));
     }
@@ -239,18 +286,18 @@ class Fitter {
     const auto rows = keep([](const KernelSample& s) { return s.kind == Kind::memory && s.row.si() > 0 && !s.host_timed; });
     std::set<Traffic> by_rows;
     for (const auto& s : rows) by_rows.insert(s.traffic);
-    if (rows.size() < samples_per_constant * (2 * by_rows.size() + 1)) by_rows.clear();
+    if (left(rows, held_out_) < samples_per_constant * (2 * by_rows.size() + 1)) by_rows.clear();
     if (!by_rows.empty()) record("memory of rows", range_of(rows), fit_rows(a_, rows, {.held_out = share(rows, held_out_)}));
     for (std::size_t i = 0; i < traffic_count; ++i) {
       const auto traffic = static_cast<Traffic>(i);
       if (by_rows.contains(traffic)) continue;
       const auto samples = keep([&](const KernelSample& s) { return s.kind == Kind::memory && s.traffic == traffic; });
       const auto group = "memory " + std::string(traffic_names[i]);
-      if (enough(group, samples.size(), traffic == Traffic::stream ? 2 : 1))
+      if (enough(group, samples, traffic == Traffic::stream ? 2 : 1))
         record(group, range_of(samples), fit_memory(a_, samples, {.held_out = share(samples, held_out_)}));
     }
     const auto copies = keep([](const KernelSample& s) { return s.kind == Kind::host; });
-    if (enough("host copies", copies.size(), 1))
+    if (enough("host copies", copies, 1))
       record("host copies", range_of(copies), fit_host(a_, copies, {.held_out = share(copies, held_out_)}));
   }
 
@@ -259,14 +306,15 @@ class Fitter {
     std::map<std::size_t, std::vector<CollectiveSample>> by_tier;
     for (const auto& s : samples_.collectives)
       if (s.ranks > 1 && !s.method && !hides_behind_call(s)) by_tier[tier_of(network, s)].push_back(s);
-    for (const auto& [tier, samples] : by_tier) {
+    for (const auto& [tier, every] : by_tier) {
+      const auto samples = timed_alike(every);
       const auto group = "network tier " + network.tiers[tier].name;
       const bool latency = !samples.front().host_timed;
-      if (tier == 0 && latency && network.tuning && samples.size() >= fewest_for_library) {
+      if (tier == 0 && latency && network.tuning && left(samples, held_out_) >= fewest_for_library) {
         record("collectives in a node", range_of(samples), fit_library(network, samples, share(samples, held_out_)));
         continue;
       }
-      if (!enough(group, samples.size(), latency ? 2 : 1)) continue;
+      if (!enough(group, samples, latency ? 2 : 1)) continue;
       record(group, range_of(samples), fit_tier(network, tier, samples, latency, share(samples, held_out_)));
     }
   }
@@ -303,6 +351,7 @@ class Fitter {
  public:
   Fitter(const Hardware& base, const Samples& samples, HeldOut held_out, Regime otherwise)
       : out_{.hardware = base, .groups = {}, .consequences = {}, .notes = {}},
+        base_(base),
         samples_(samples),
         held_out_(held_out),
         otherwise_(otherwise) {
@@ -317,8 +366,10 @@ class Fitter {
     fit_memories();
     fit_attentions();
     fit_network();
-    if (out_.groups.empty()) throw InputError("none of the samples can be fitted; napkin calibrate check lists what they hold");
+    if (out_.groups.empty()) throw InputError("none of the samples can be fitted" + (out_.notes.empty() ? std::string() : " (" + out_.notes.front() + ")") +
+                                               "; napkin calibrate check lists what they hold");
     check_monotone();
+    for (const auto& n : samples_.notes) out_.notes.push_back(n);
     if (too_short_ > 0)
       out_.notes.push_back(std::to_string(too_short_) + " samples timed by the host are shorter than four of its calls: not fitted");
     for (const auto& [kind, n] : samples_.unused) out_.notes.push_back(std::to_string(n) + " rows of " + kind + ": not used");

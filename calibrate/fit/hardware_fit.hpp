@@ -26,6 +26,7 @@ struct HardwareFit {
   std::vector<GroupFit> groups;
   std::vector<Consequence> consequences;
   std::vector<std::string> notes;  // what was not fitted, and why
+  std::vector<std::string> doubts{};  // constants at a physical bound (not written), groups whose held-out shapes are far off
 };
 
 // `held_out`: share of the shapes kept for the report. `regime`: of kernels that state none. Groups with too few samples

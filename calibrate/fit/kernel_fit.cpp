@@ -1,7 +1,9 @@
 #include "calibrate/fit/kernel_fit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -14,29 +16,61 @@ struct Slot {
   std::function<void(Accelerator&, double)> set;
 };
 
+constexpr std::size_t felt_by = 2;             // samples: one alone gives no standard error
+constexpr double tried = 1.25, felt = 0.002;   // a constant changed so much moves a prediction by this share
 constexpr double least_gain = 0.05;  // of median and 90th percentile together, for the last three constants of a product to stay
 constexpr std::size_t gemm_samples_of_all = 80;  // fewer tell the first five constants alone
 constexpr double slowest_host = 1e9, slowest_row = 1e8;  // B/s
 constexpr double shows_floor = 5e-6;  // s: a kernel this short is mostly floor
 constexpr double shortest = 1e-9, longest_floor = 50e-6, longest_wave = 20e-6;
 
-Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<KernelSample>& samples,
+// The slots that at least `felt_by` of the fitted samples feel, about their starting values; names of the others go to `kept`.
+std::vector<Slot> told(const Accelerator& a, const std::vector<Slot>& slots, const std::vector<KernelSample>& samples,
+                       const std::vector<bool>& held_out, const Options& options, std::vector<std::string>& kept) {
+  Accelerator trial = a;
+  for (const auto& s : slots) s.set(trial, s.parameter.start);
+  const auto at_start = [&](std::size_t i) { return predict(trial, samples[i], options.regime); };
+  std::vector<double> before;
+  for (std::size_t i = 0; i < samples.size(); ++i) before.push_back(held_out[i] ? 0 : at_start(i));
+  std::vector<Slot> out;
+  for (const auto& s : slots) {
+    const double start = s.parameter.start, other = tried * start <= s.parameter.high ? tried * start : start / tried;
+    s.set(trial, other);
+    std::size_t moved = 0;
+    for (std::size_t i = 0; i < samples.size() && moved < felt_by; ++i)
+      moved += !held_out[i] && std::abs(at_start(i) / before[i] - 1) > felt ? 1 : 0;
+    s.set(trial, start);
+    if (moved >= felt_by) out.push_back(s);
+    else kept.push_back(s.parameter.name);
+  }
+  return out;
+}
+
+Fit run(Accelerator& a, const std::vector<Slot>& all, const std::vector<KernelSample>& samples,
         const Options& options) {
-  std::vector<Parameter> parameters;
-  for (const auto& s : slots) parameters.push_back(s.parameter);
   std::vector<double> measured;
   std::vector<bool> held_out;
   for (const auto& s : samples) {
     measured.push_back(s.seconds);
     held_out.push_back(is_held_out(s.shape, options.held_out));
   }
+  std::vector<std::string> kept;
+  const auto slots = told(a, all, samples, held_out, options, kept);
+  const auto left = static_cast<std::size_t>(std::count(held_out.begin(), held_out.end(), false));
+  if (slots.empty() || left < slots.size()) {
+    Fit nothing;
+    for (const auto& s : all) nothing.kept.push_back(s.parameter.name);
+    return nothing;
+  }
+  std::vector<Parameter> parameters;
+  for (const auto& s : slots) parameters.push_back(s.parameter);
   std::vector<double> current;
   const auto apply = [&](const std::vector<double>& values) {
     if (values == current) return;
     current = values;
     for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(a, values[i]);
   };
-  const auto fit = robust_fit(
+  auto fit = robust_fit(
       parameters,
       [&](const std::vector<double>& values, std::size_t i) {
         apply(values);
@@ -46,6 +80,7 @@ Fit run(Accelerator& a, const std::vector<Slot>& slots, const std::vector<Kernel
   std::vector<double> best;
   for (const auto& p : fit.parameters) best.push_back(p.value);
   apply(best);
+  fit.kept = std::move(kept);
   return fit;
 }
 
@@ -137,7 +172,7 @@ Fit fit_gemm_rate(Accelerator& a, const std::vector<KernelSample>& samples, cons
     slots.push_back({{"call", 5e-6, shortest, longest_floor},
                      [](Accelerator& x, double v) { x.gemm.floor.value = Seconds::si(v); }});
   auto fit = run(copy, slots, samples, options);
-  gemm_rate(first_of(samples).format, options.regime).set(a, fit.value("rate"));
+  if (fit.has("rate")) gemm_rate(first_of(samples).format, options.regime).set(a, fit.value("rate"));
   return fit;
 }
 
@@ -146,14 +181,24 @@ Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, cons
   const auto name = first.kernel;
   const bool backward = first.pass == Pass::backward;
   const auto at = "/kernels/attention/" + name + "/";
-  std::set<int> dims;
-  for (const auto& s : samples) dims.insert(static_cast<int>(s.attention.head_dim.si()));
+  // A head dimension that hold-out leaves fewer than `felt_by` rows of gives no rate, and its rows tell nothing of the rest.
+  const auto dim = [](const KernelSample& s) { return static_cast<int>(s.attention.head_dim.si()); };
+  std::map<int, std::size_t> left;
+  for (const auto& s : samples) left[dim(s)] += is_held_out(s.shape, options.held_out) ? 0 : 1;
+  std::vector<KernelSample> used;
+  for (const auto& s : samples)
+    if (left[dim(s)] >= felt_by) used.push_back(s);
+  std::vector<std::string> kept;
   std::vector<Slot> slots;
-  for (const int d : dims) {
+  for (const auto& [d, n] : left) {
+    if (n < felt_by) {
+      kept.push_back("rate " + std::to_string(d));
+      continue;
+    }
     Slot& slot = slots.emplace_back();
     slot.parameter = {.name = "rate " + std::to_string(d), .start = 0.4, .low = 0.02, .high = 1,
                       .leaf = at + (backward ? "backward/" : "forward/") + std::to_string(d)};
-    slot.set = [name, d, backward](Accelerator& x, double v) {
+    slot.set = [name, d = d, backward](Accelerator& x, double v) {
       auto& rate = x.attention[name].by_head_dim[d];
       (backward ? rate.backward : rate.forward).value = v;
     };
@@ -166,7 +211,9 @@ Fit fit_attention(Accelerator& a, const std::vector<KernelSample>& samples, cons
     slots.push_back({{"floor", 5e-6, shortest, longest_floor, at + "floor"}, [name](Accelerator& x, double v) {
                        x.attention[name].floor.value = Seconds::si(v);
                      }});
-  return run(a, slots, samples, options);
+  auto fit = run(a, slots, used, options);
+  fit.kept.insert(fit.kept.end(), kept.begin(), kept.end());
+  return fit;
 }
 
 Fit fit_attention_sustained(Accelerator& a, const std::vector<KernelSample>& samples) {

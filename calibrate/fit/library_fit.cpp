@@ -43,7 +43,8 @@ std::vector<Knob> knobs(const CollectiveTuning& tuning, bool several_group_sizes
 }  // namespace
 
 Fit fit_library(Network& network, const std::vector<CollectiveSample>& samples, HeldOut held_out) {
-  const auto tuning = std::make_shared<CollectiveTuning>(*network.tuning);
+  const CollectiveTuning given = *network.tuning;
+  const auto tuning = std::make_shared<CollectiveTuning>(given);
   tuning->own = true;
   network.tuning = tuning;
   auto& tier = network.tiers.front();
@@ -69,6 +70,9 @@ Fit fit_library(Network& network, const std::vector<CollectiveSample>& samples, 
     *tuning = kept;
     if (moved >= felt_by) fitted.push_back(std::move(k));
   }
+  // Constants that these samples do not tell stay as they were given, not where a search would start.
+  *tuning = given;
+  tuning->own = true;
   std::vector<Parameter> parameters{{"efficiency", tier.efficiency.value.si(), least_efficiency, 1, "/network/tiers/0/efficiency"}};
   for (const auto& k : fitted) parameters.push_back(k.parameter);
   const auto apply = [&](const std::vector<double>& v) {

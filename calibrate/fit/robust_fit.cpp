@@ -148,6 +148,10 @@ Fit robust_fit(const std::vector<Parameter>& parameters, const Model& model, con
   return fit;
 }
 
+bool Fit::has(const std::string& name) const {
+  return std::any_of(parameters.begin(), parameters.end(), [&](const Estimate& p) { return p.name == name; });
+}
+
 double Fit::value(const std::string& name) const {
   for (const auto& p : parameters)
     if (p.name == name) return p.value;

@@ -26,8 +26,10 @@ struct Estimate {
 
 struct Fit {
   std::vector<Estimate> parameters;
+  std::vector<std::string> kept{};  // constants that too few of the fitted samples tell: left as they were
   Residual fitted, held_out;
   [[nodiscard]] double value(const std::string& name) const;
+  [[nodiscard]] bool has(const std::string& name) const;
 };
 
 // Predicted value of sample i under the parameters (in the order given).

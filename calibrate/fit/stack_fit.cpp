@@ -33,11 +33,11 @@ std::vector<Adjustable> adjustables(const Hardware& h, const Profile& p) {
     if (const auto& rate = h.accelerator.gemm.rate[i]; rate && rate->sustained)
       machine("/kernels/gemm/sustained/" + std::string(format_names[i]), *rate->sustained, 1);
   for (std::size_t i = 0; i < h.network.tiers.size(); ++i)
-    machine("/network/tiers/" + std::to_string(i) + "/efficiency", h.network.tiers[i].efficiency, 1.2);
+    machine("/network/tiers/" + std::to_string(i) + "/efficiency", h.network.tiers[i].efficiency, 1);
   const auto software = [&](const std::string& leaf, const auto& c, double low, double high, double deviation) {
     out.push_back({c.place, leaf, false, low, high, deviation});
   };
-  software("/compute/gemm_share", p.gemm_share, 0.2, 1.5, 0);
+  software("/compute/gemm_share", p.gemm_share, 0.2, 1, 0);
   software("/compute/straggler", p.straggler, 0, 0.1, 0.002);
   software("/overlap/tensor_parallel", p.overlap.tensor_parallel, 0, 1, share_prior);
   software("/overlap/expert_parallel", p.overlap.expert_parallel, 0, 1, share_prior);
@@ -133,7 +133,7 @@ StackFit fit_stack(std::vector<RunCase> runs, const std::string& hardware, const
     const double value = rounded(found.values[k]);
     fit.constants.push_back({.place = known[k].place, .leaf = known[k].leaf, .of_machine = known[k].of_machine, .unit = constants[k].unit,
                              .shipped = constants[k].value, .value = value, .prior = constants[k].deviation,
-                             .standard_error = std::min(found.standard_error[k], constants[k].deviation), .figures = found.figures[k]});
+                             .standard_error = std::min(found.standard_error[k], constants[k].deviation), .figures = found.figures[k], .at_bound = found.at_bound[k]});
     fit.edits.set(known[k].place, value);
   }
   return fit;
@@ -155,6 +155,7 @@ std::string stack_profile(const StackFit& fit, const std::string& name, const st
     }
     j[group][leaf] = {{"value", value}, {"source", about}, {"kind", "fitted"},
                       {"fit", {{"figures", c.figures}, {"standard_error", rounded(c.standard_error)}, {"prior", c.shipped}, {"prior_deviation", rounded(c.prior)}}}};
+    if (c.at_bound) j[group][leaf]["fit"]["at_bound"] = true;
     j[group]["source"] = about;
     j[group]["kind"] = "fitted";
   }
@@ -165,7 +166,7 @@ std::string stack_hardware(const StackFit& fit, const std::string& name, const s
   HardwareFit file{.hardware = read_hardware(fit.hardware, fit.edits), .groups = {}, .consequences = {}, .notes = {}};
   GroupFit group{.group = "own runs", .range = std::to_string(fit.time_after.n) + " step times", .fit = {}};
   for (const StackConstant& c : fit.constants)
-    if (c.of_machine) group.fit.parameters.push_back({.name = c.leaf, .value = c.value, .standard_error = c.standard_error, .at_bound = false, .leaf = c.leaf});
+    if (c.of_machine) group.fit.parameters.push_back({.name = c.leaf, .value = c.value, .standard_error = c.standard_error, .at_bound = c.at_bound, .leaf = c.leaf});
   group.fit.fitted = {.n = fit.time_after.n, .median = fit.time_after.median_abs, .p90 = fit.time_after.p90_abs, .bias = fit.time_after.bias};
   file.groups.push_back(std::move(group));
   return hardware_file(file, name, about, {});

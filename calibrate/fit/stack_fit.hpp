@@ -20,6 +20,7 @@ struct StackConstant {
   double prior = 0;           // standard deviation the shipped value was given
   double standard_error = 0;  // after the runs
   std::size_t figures = 0;    // measured figures that it moves
+  bool at_bound = false;      // a physical bound holds it
 };
 
 struct StackFit {

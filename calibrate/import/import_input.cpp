@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -10,6 +11,7 @@ namespace napkin::fit {
 namespace {
 
 std::string whole_file(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder; name the files in it");
   std::ifstream in(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in.is_open() || in.bad()) throw InputError(path + ": cannot be read");

@@ -103,10 +103,4 @@ CheckReport check(const Hardware& h, const Samples& samples, HeldOut held_out, R
   return std::move(c).report();
 }
 
-Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime) {
-  std::vector<double> errors;
-  for (const auto& s : samples) errors.push_back(predict(a, s, regime) / s.seconds - 1);
-  return residual_of(std::move(errors));
-}
-
 }  // namespace napkin::fit

@@ -47,7 +47,4 @@ class Comparer {
 };
 [[nodiscard]] CheckReport check(const Hardware& h, const Samples& samples, HeldOut held_out, Regime regime);
 
-// Residual of the model as it stands over all samples.
-[[nodiscard]] Residual check(const Accelerator& a, const std::vector<KernelSample>& samples, Regime regime);
-
 }  // namespace napkin::fit

@@ -18,12 +18,12 @@ struct Samples {
   std::map<std::string, std::string> device;   // members of the header records as text; the first file wins
   std::map<std::string, std::size_t> unused;   // rows that no formula predicts, by kind
   std::size_t rows = 0;
-  double gap = 0;  // seconds between dependent kernels of one stream, where a launch record says
+  std::vector<std::string> notes;  // headers of another machine or software than the first; gaps that were counted
   bool regime_stated = true;  // false: some kernel rows do not say under which clocks they ran
 };
 
-// Reads one file, or several as one. `regime`: of rows that state none. InputError names file, line and field.
-[[nodiscard]] Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime = {});
+// Reads one file, or several as one. InputError names file, line and field.
+[[nodiscard]] Samples read_samples(const std::vector<std::string>& files);
 
 // One row of such a file as a kernel: nothing for a kind that is none, or that no formula predicts (cached operands, an
 // operator that is not known). Times and clocks are as the row says; what a header would say is not known.

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
 #include "model/input/document_input.hpp"
+#include "model/text.hpp"
 
 namespace napkin::fit {
 namespace {
 
-constexpr std::int64_t most_ranks = 1'000'000;
+constexpr std::int64_t most_ranks = 1'000'000, most_size = 1'000'000'000;  // of one dimension of a kernel
+constexpr double most = 1e18;  // bytes, seconds, TFLOP/s
 // Ways of timing that see the kernel alone, or hide the host's part behind the call before; any other includes it.
 constexpr std::array<std::string_view, 4> kernel_timers{"kernel", "cupti", "graph", "loop"};
 // The product that a sustained run repeats when the row does not say (8192 cubed).
@@ -19,11 +23,21 @@ constexpr double sustained_edge = 8192;
 double positive(const Field& f) {
   const double v = f.number();
   if (!(v > 0)) f.fail("is " + f.raw() + "; write a number above zero");
+  if (v > most) f.fail("is " + f.raw() + ", more than any machine has; write a number up to 1e18");
   return v;
 }
-double optional(const Field& row, std::string_view key, double otherwise) {
+double whole(const Field& f) { return static_cast<double>(f.integer(1, most_size)); }
+double optional_whole(const Field& row, std::string_view key, double otherwise) {
   const auto f = row.find(key);
-  return f ? positive(*f) : otherwise;
+  return f ? whole(*f) : otherwise;
+}
+// A kernel's name becomes a key of the hardware file.
+std::string kernel_word(const Field& f) {
+  const auto word = f.string();
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; };
+  if (word.empty() || word.size() > 64 || !std::all_of(word.begin(), word.end(), plain))
+    f.fail("is " + one_line(f.raw(), 80) + "; write a name of letters, digits, \"_\", \"-\" and \".\"");
+  return attention_kernel(word);
 }
 MatrixType type(const Field& row) {
   const auto f = row["dtype"];
@@ -49,8 +63,8 @@ Field shape_of(const Field& row) {
 KernelSample gemm_of(const Field& row, const std::string& kind) {
   const auto size = shape_of(row);
   const auto count = size.find("batch");
-  const GemmShape<Plain> shape{positive(size["m"]), positive(size["n"]), positive(size["k"]),
-                               count ? positive(*count) : kind == "gemm" ? 1.0 : positive(size["batch"])};
+  const GemmShape<Plain> shape{whole(size["m"]), whole(size["n"]), whole(size["k"]),
+                               count ? whole(*count) : kind == "gemm" ? 1.0 : whole(size["batch"])};
   auto s = gemm_sample(type(row), shape, positive(row["t_s"]));
   if (shape.count.si() > 1) s.group = kind == "grouped_mm" ? "gemm grouped" : "gemm batched";
   s.gemm.grouped = kind == "grouped_mm";
@@ -59,7 +73,7 @@ KernelSample gemm_of(const Field& row, const std::string& kind) {
 
 KernelSample sustained_gemm_of(const Field& row) {
   const auto size = shape_of(row);
-  const double m = optional(size, "m", sustained_edge), n = optional(size, "n", m), k = optional(size, "k", m);
+  const double m = optional_whole(size, "m", sustained_edge), n = optional_whole(size, "n", m), k = optional_whole(size, "k", m);
   const auto rate = row.find("tflops");
   auto s = gemm_sample(row.has("dtype") ? type(row) : *matrix_type("bf16"), {m, n, k},
                        rate ? 2 * m * n * k / (positive(*rate) * TFLOP.si()) : positive(row["t_s"]));
@@ -68,12 +82,12 @@ KernelSample sustained_gemm_of(const Field& row) {
 }
 
 KernelSample attention_of(const Field& row, Pass pass) {
-  const double s = positive(row["s"]), d = positive(row["d"]);
+  const double s = whole(row["s"]), d = whole(row["d"]);
   const auto causal = row.find("causal");
-  AttentionShape<Plain> shape{positive(row["b"]), optional(row, "sq", s), s, positive(row["hq"]),
-                              optional(row, "hk", row["hq"].number()), d, optional(row, "dv", d)};
+  AttentionShape<Plain> shape{whole(row["b"]), optional_whole(row, "sq", s), s, whole(row["hq"]),
+                              optional_whole(row, "hk", row["hq"].number()), d, optional_whole(row, "dv", d)};
   shape.causal = !causal || causal->boolean();
-  auto x = attention_sample(attention_kernel(row["backend"].string()), shape, pass, positive(row["t_s"]));
+  auto x = attention_sample(kernel_word(row["backend"]), shape, pass, positive(row["t_s"]));
   if (row.has("dtype")) x.format = type(row).format;
   return x;
 }
@@ -121,14 +135,42 @@ struct Header {
 class Reader {
   Samples& out_;
   Header header_;
-  std::optional<Regime> regime_;
   double call_ = 0;  // of the file's launch record
+  // From one header to the next: what was measured together.
+  struct Run {
+    std::string file, machine;     // machine: name, driver and CUDA; empty = not said
+    std::size_t first = 0, last = 0;  // collectives
+    double gap = 0;                // seconds between dependent kernels of one stream, where a launch record says
+  };
+  std::vector<Run> runs_;
+
+  void start_run(const std::string& file) {
+    if (!runs_.empty()) runs_.back().last = out_.collectives.size();
+    runs_.push_back({file, {}, out_.collectives.size(), out_.collectives.size(), 0});
+  }
+  // Other machines or software than the first header's are told, once a header.
+  void compare_header(const Field& row) {
+    constexpr std::array<std::string_view, 7> keys{"name", "compute_capability", "sms", "mem", "driver", "cuda", "nccl"};
+    std::string differs;
+    for (const auto key : keys) {
+      const auto f = row.find(key);
+      const auto at = out_.device.find(std::string(key));
+      if (!f || at == out_.device.end()) continue;
+      const auto text = f->is(Field::Type::string) ? f->string() : f->raw();
+      if (text != at->second) differs += (differs.empty() ? "" : ", ") + std::string(key) + " " + one_line(text, 60) + " beside " + one_line(at->second, 60);
+    }
+    if (!differs.empty()) out_.notes.push_back(runs_.back().file + ": another machine or software than the first header's: " + differs);
+    for (const auto key : {"name", "driver", "cuda"})
+      if (const auto f = row.find(key)) runs_.back().machine += (f->is(Field::Type::string) ? f->string() : f->raw()) + '\n';
+  }
 
   [[nodiscard]] bool host_timed(const Field& row) const {
     const auto f = row.find("timer");
     return f ? !sees_kernels(*f) : header_.host_timed;
   }
   void read_header(const Field& row) {
+    start_run(runs_.back().file);
+    compare_header(row);
     for (const auto& [key, value] : row.members())
       if (key != "kind" && key != "rows") out_.device.try_emplace(key, value.is(Field::Type::string) ? value.string() : value.raw());
     // What rows leave out stands in the header, or under its "rows".
@@ -147,7 +189,7 @@ class Reader {
 
   void add(const Field& row, KernelSample s) {
     s.host_timed = host_timed(row);
-    if (!s.regime) s.regime = header_.regime ? header_.regime : regime_;
+    if (!s.regime) s.regime = header_.regime;
     if (!s.regime && s.kind != KernelSample::Kind::memory && s.kind != KernelSample::Kind::host)
       out_.regime_stated = false;
     out_.kernels.push_back(std::move(s));
@@ -197,7 +239,7 @@ class Reader {
       if (kind == "device") read_header(row);
     } else if (kind == "launch") {
       if (host_timed(row) && !row.has("timer")) call_ = std::max(call_, positive(row["t_s"]));
-      if (const auto what = row.find("what"); what && what->string() == "stream gap") out_.gap = positive(row["t_s"]);
+      if (const auto what = row.find("what"); what && what->string() == "stream gap") runs_.back().gap = positive(row["t_s"]);
       ++out_.unused[kind];
     } else if (kind == "attn_decode" && !row.has("backend")) {
       ++out_.unused["attn_decode by a kernel without a name"];
@@ -214,13 +256,33 @@ class Reader {
   }
 
  public:
-  Reader(Samples& out, std::optional<Regime> regime) : out_(out), regime_(regime) {}
+  explicit Reader(Samples& out) : out_(out) {}
+
+  // Where kernels alone were timed, the gap of the same run, or of another on the same machine and software.
+  void place_gaps() {
+    if (!runs_.empty()) runs_.back().last = out_.collectives.size();
+    for (const auto& run : runs_) {
+      const auto from = run.gap > 0 ? &run : [&]() -> const Run* {
+        for (const auto& other : runs_)
+          if (other.gap > 0 && !run.machine.empty() && other.machine == run.machine) return &other;
+        return nullptr;
+      }();
+      std::size_t n = 0;
+      for (auto i = run.first; from != nullptr && i < run.last; ++i)
+        if (out_.collectives[i].kernel_alone) out_.collectives[i].gap = from->gap, ++n;
+      if (n > 0)
+        out_.notes.push_back(run.file + ": " + std::to_string(n) + " collectives timed as kernels alone; the stream's gap of " +
+                             format(Seconds::si(from->gap)) + (from == &run ? "" : " (" + from->file + ")") + " is added to them");
+    }
+  }
 
   void read_file(const std::string& path) {
+    if (std::filesystem::is_directory(path)) throw InputError(path + ": is a folder; name the files in it");
     std::ifstream in(path);
     if (!in) throw InputError(path + ": cannot be read");
     const auto first_kernel = out_.kernels.size(), first_collective = out_.collectives.size();
     header_ = {};
+    start_run(path);
     call_ = 0;
     std::string text;
     for (std::size_t line = 1; std::getline(in, text); ++line) {
@@ -247,12 +309,11 @@ std::optional<KernelSample> read_kernel_row(const Field& row) {
   return kind ? kernel_of(row, kind->string()) : std::nullopt;
 }
 
-Samples read_samples(const std::vector<std::string>& files, std::optional<Regime> regime) {
+Samples read_samples(const std::vector<std::string>& files) {
   Samples out;
-  Reader reader(out, regime);
+  Reader reader(out);
   for (const auto& f : files) reader.read_file(f);
-  for (auto& s : out.collectives)
-    if (s.kernel_alone) s.gap = out.gap;
+  reader.place_gaps();
   return out;
 }
 
