@@ -90,7 +90,7 @@ void set_job(JobFlags& f, const std::string& name, const std::string& text) {
     throw std::logic_error("no job option " + name);
 }
 
-// The constants that a factor of a sweep multiplies, with their limits.
+// The constants that a factor of a sweep multiplies.
 void add_scaling(const Job& job, const SweepAxis& axis, double factor, std::vector<Scaling>& into) {
   const auto found = constants_named(job, axis.name);
   if (found.empty()) {
@@ -106,17 +106,7 @@ void add_scaling(const Job& job, const SweepAxis& axis, double factor, std::vect
                                  close.empty() ? "" : ", did you mean \"" + close + "\"?",
                                  job.hardware->accelerator.name));
   }
-  for (const ConstantInfo& c : found) {
-    const double v = factor * c.si;
-    const bool share =
-        c.dim == Dim{} && c.si <= 1 && (c.path.starts_with("/kernels") || c.path.ends_with("/efficiency"));
-    if (share && v > 1)
-      throw InputError(fmt::format("--scale: {} is the share {:.3g} of a peak; {:.3g} times it is above 1", axis.name,
-                                   c.si, factor));
-    if (c.path.ends_with("/oversubscription") && v < 1)
-      throw InputError(fmt::format("--scale: {} is {:.3g}; {:.3g} times it is below 1", axis.name, c.si, factor));
-    into.push_back({c.path, factor});
-  }
+  for (const ConstantInfo& c : found) into.push_back({c.path, factor});
 }
 
 // The layout in words but for dp, which follows from the number of accelerators.

@@ -12,11 +12,13 @@ double time_of(const Job& job, const Layout& layout) {
   return Evaluator<Plain>(job, Scope<Plain>()).evaluate(layout, Timing::exact).time.si();
 }
 
-// The slope of ln(time) over ln(factor) between 1 − step and 1 + step.
+// The slope of ln(time) over ln(factor) between 1 − step and 1 + step, no further than the constant's bounds.
 template <class Time>
-double slope(Time time) {
-  const double less = time(1 - elasticity_step), more = time(1 + elasticity_step);
-  return std::log(more / less) / std::log((1 + elasticity_step) / (1 - elasticity_step));
+double slope(const ConstantInfo& c, Time time) {
+  const Bounds bounds = bounds_of(c.path, c.dim);
+  const double least = std::min(1.0, bounds.least / c.si), most = std::max(1.0, bounds.most / c.si);
+  const double low = std::max(1 - elasticity_step, least), high = std::min(1 + elasticity_step, most);
+  return std::log(time(high) / time(low)) / std::log(high / low);
 }
 
 std::vector<Scaling> scaled(const Job& job, std::string_view pattern, double factor) {
@@ -50,7 +52,7 @@ std::vector<Elasticity> elasticities(const Job& job, const Layout& layout) {
   std::vector<Elasticity> all;
   for (ConstantInfo& c : constants_of(job)) {
     if (c.si == 0) continue;
-    const double kept = slope([&](double factor) {
+    const double kept = slope(c, [&](double factor) {
       const Scaling by{c.path, factor};
       return time_of(ScaledJob(job, {&by, 1}).job(), layout);
     });
@@ -77,7 +79,7 @@ std::optional<RankedLayout> best_layout(const Problem& problem, const Executor& 
 void replan(const Problem& problem, const Layout& best, const Executor& executor, std::vector<Elasticity>& some) {
   executor(some.size(), [&](std::size_t i) {
     bool fits = true;
-    const double e = slope([&](double factor) {
+    const double e = slope(some[i].constant, [&](double factor) {
       const Scaling by{some[i].constant.path, factor};
       const ScaledJob job(problem.job, {&by, 1});
       Problem p = problem;

@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-// d ln(step time) / d ln(constant) by central differences over ± `step` through the evaluator itself: −0.3 means that
+// d ln(step time) / d ln(constant) by differences over ± `step`, one-sided at a bound of the constant, through the evaluator itself: −0.3 means that
 // 10 % more of the constant takes about 3 % off the step. `replanned` lets the layout change with the constant.
 struct Elasticity {
   ConstantInfo constant;

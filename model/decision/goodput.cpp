@@ -62,18 +62,16 @@ Goodput<K> goodput_of(Scope<K> scope, const Job& job, const StepCost<K>& step, c
 template Goodput<Plain> goodput_of(Scope<Plain>, const Job&, const StepCost<Plain>&, const Reliability&);
 template Goodput<Traced> goodput_of(Scope<Traced>, const Job&, const StepCost<Traced>&, const Reliability&);
 
-EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates, bool complete,
-                                 const Reliability& r, std::size_t keep) {
+EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates,
+                                 std::optional<Seconds> left_out, const Reliability& r, std::size_t keep) {
   EffectiveRanking ranking;
   for (const RankedLayout& c : candidates) ranking.best.push_back({c, goodput_of(Scope<Plain>(), job, c.cost, r)});
   std::stable_sort(ranking.best.begin(), ranking.best.end(), [](const EffectiveLayout& a, const EffectiveLayout& b) {
     return a.goodput.effective < b.goodput.effective;
   });
-  if (!candidates.empty()) {
-    const RankedLayout& slowest = candidates.back();
-    const auto at_best = goodput_with(Scope<Plain>(), job, slowest.cost.time, Bytes{}, r);
-    ranking.proven = complete || at_best.effective >= ranking.best.front().goodput.effective;
-  }
+  if (!candidates.empty())
+    ranking.proven = !left_out || goodput_with(Scope<Plain>(), job, *left_out, Bytes{}, r).effective >=
+                                      ranking.best.front().goodput.effective;
   if (ranking.best.size() > keep) ranking.best.resize(keep);
   return ranking;
 }

@@ -4,6 +4,7 @@
 //   R  detecting and restarting, and then loading: a node reads the states that its accelerators hold
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "model/search/search.hpp"
@@ -33,15 +34,15 @@ struct EffectiveLayout {
   RankedLayout layout;
   Goodput<Plain> goodput;
 };
-// The `keep` layouts with the least effective step time, best first; `proven`: no layout that was searched can beat the
-// first.
+// The `keep` layouts with the least effective step time, best first; `proven`: none of those left out can beat the first,
+// as far as `left_out` bounds them.
 struct EffectiveRanking {
   std::vector<EffectiveLayout> best;
   bool proven = false;
 };
-// Of `candidates`, best first by step time, and those left out slower than all of them. A layout's goodput is at most
+// Of `candidates`; no layout left out is faster than `left_out` (nothing: none is left out). A layout's goodput is at most
 // that of one whose states load at once: what is slower than the best by more than that cannot catch up.
 [[nodiscard]] EffectiveRanking rank_by_goodput(const Job& job, const std::vector<RankedLayout>& candidates,
-                                               bool complete, const Reliability& r, std::size_t keep);
+                                               std::optional<Seconds> left_out, const Reliability& r, std::size_t keep);
 
 }  // namespace napkin

@@ -7,6 +7,7 @@
 
 #include "model/pipeline/schedule.hpp"
 #include "model/pipeline/split.hpp"
+#include "model/step/data_parallel.hpp"
 #include "model/step/split.hpp"
 
 namespace napkin::launch {
@@ -302,7 +303,7 @@ Facts facts_of(const Run& run) {
   if (l.pp > 1) f.set("schedule", to_string(l.schedule));
   f.set("zero", l.zero);
   const std::int64_t ranks = l.dp * l.cp;
-  const std::int64_t shard = l.zero == 0 ? 1 : l.zero_group > 0 ? l.zero_group : ranks;
+  const std::int64_t shard = l.zero == 0 ? 1 : state_shards(j, l).dense;
   if (l.zero > 0 && ranks % shard == 0) f.set("replicas", ranks / shard);
   f.set("shard_ranks", shard);
   // A state is sharded over cp first, then over data-parallel ranks.

@@ -5,7 +5,9 @@
 
 namespace napkin {
 
-FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome, const Executor& executor) {
+namespace {
+
+FinalistTiming time_these(const Problem& problem, std::size_t keep, Outcome& outcome, const Executor& executor) {
   FinalistTiming timing;
   if (outcome.best.empty()) return timing;
   const Layout first = outcome.best.front().layout;
@@ -56,6 +58,23 @@ FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome&
   }
   if (outcome.best.size() > keep) outcome.best.resize(keep);
   timing.winner_changed = outcome.best.empty() || outcome.best.front().layout != first;
+  return timing;
+}
+
+}  // namespace
+
+FinalistTiming time_finalists(const Problem& problem, std::size_t keep, Outcome& outcome, const Executor& executor) {
+  auto timed = static_cast<std::int64_t>(outcome.best.size());
+  FinalistTiming timing = time_these(problem, keep, outcome, executor);
+  // None of the finalists fits by its exact bytes: others may, of those that fit by their closed forms.
+  Problem wider = problem;
+  while (outcome.best.empty() && timed < outcome.feasible) {
+    wider.keep = std::max<std::size_t>(64, 8 * static_cast<std::size_t>(timed));
+    outcome = search(wider, executor);
+    timed = static_cast<std::int64_t>(outcome.best.size());
+    timing = time_these(problem, keep, outcome, executor);
+    timing.winner_changed = true;
+  }
   return timing;
 }
 

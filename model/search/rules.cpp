@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "model/step/data_parallel.hpp"
 #include "model/step/split.hpp"
 
 namespace napkin {
@@ -106,8 +107,9 @@ bool host_holds(const Job& j, const Layout& l) {
 bool group_divides(const Job&, const Layout& l) {
   return l.zero_group == 0 || (l.zero > 0 && l.dp * l.cp % l.zero_group == 0);
 }
-bool group_of_blocks(const Job&, const Layout& l) {
-  return l.order == RankOrder::replicas_inside || l.zero_group == 0 || l.zero_group % l.cp == 0;
+// Of the ranks that share the states: the layout's group, or what the framework shards over.
+bool group_of_blocks(const Job& j, const Layout& l) {
+  return l.order == RankOrder::replicas_inside || l.zero == 0 || state_shards(j, l).dense % l.cp == 0;
 }
 bool group_and_experts(const Job& j, const Layout& l) {
   return l.zero_group == 0 || !has_experts(j) || l.zero_group * l.tp % (static_cast<std::int64_t>(l.ep) * l.etp) == 0;

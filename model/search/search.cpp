@@ -218,8 +218,11 @@ void Front::add(const RankedLayout& c) {
   // Fastest first, bytes strictly falling: the last of those no slower holds the fewest bytes of them.
   const auto after = std::ranges::upper_bound(front_, c, better);
   if (after != front_.begin() && (after - 1)->cost.memory.device <= c.cost.memory.device) return;
+  // What it beats: those of its own time before it, which hold more, and the slower ones that hold no less.
+  auto begin = after;
+  while (begin != front_.begin() && (begin - 1)->cost.time == c.cost.time) --begin;
   const auto end = std::find_if(after, front_.end(), [&](const RankedLayout& o) { return o.cost.memory.device < c.cost.memory.device; });
-  const auto at = front_.erase(after, end);
+  const auto at = front_.erase(begin, end);
   front_.insert(at, c);
 }
 

@@ -1,9 +1,13 @@
 #include "model/step/constants.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
 
 #include "hardware/constants.hpp"
 #include "model/frameworks/constants.hpp"
+#include "model/input_error.hpp"
 
 namespace napkin {
 namespace {
@@ -26,6 +30,18 @@ std::string label_of(const std::string& path, const Network& network) {
   const auto end = path.find('/', tiers.size());
   const auto index = std::stoul(path.substr(tiers.size(), end - tiers.size()));
   return "/network/" + network.tiers[index].name + path.substr(end);
+}
+
+template <Dim D>
+Dim dim_of(const Constant<Quantity<D, Plain>>&) {
+  return D;
+}
+
+// Four digits.
+std::string number(double v) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), v, std::chars_format::general, 4).ptr;
+  return {text.data(), end};
 }
 
 std::vector<std::string> words_of(std::string_view pattern) {
@@ -81,6 +97,22 @@ std::vector<ConstantInfo> constants_named(const Job& job, std::string_view patte
   return {};
 }
 
+Bounds bounds_of(std::string_view path, Dim dim) {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  constexpr std::array<std::string_view, 10> shares{
+      "/efficiency", "/memory_fraction", "/net_share", "/compute/gemm_share", "/moe/gemm_share", "/usable_window", "/contention",
+      "/memory/pinned", "/nvls/share", "/one_shot/share"};
+  const auto within = [&](std::string_view group) { return path.starts_with(group); };
+  const bool rate = within("/kernels/gemm/sustained/") || within("/kernels/gemm/burst/") ||
+                    within("/kernels/elementwise/by_traffic/") ||
+                    (within("/kernels/attention/") && (path.find("/forward/") != path.npos || path.find("/backward/") != path.npos));
+  if (dim != Dim{}) return {0, none};
+  if (path.ends_with("/oversubscription")) return {1, none};
+  const bool share = rate || within("/framework/overlap/") ||
+                     std::any_of(shares.begin(), shares.end(), [&](std::string_view end) { return path.ends_with(end); });
+  return {0, share ? 1 : none};
+}
+
 ScaledJob::ScaledJob(const Job& job, std::span<const Scaling> by) : job_(job) {
   auto hardware = std::make_shared<Hardware>(*job.hardware);
   auto profile = std::make_shared<Profile>(*job.profile);
@@ -88,8 +120,22 @@ ScaledJob::ScaledJob(const Job& job, std::span<const Scaling> by) : job_(job) {
   if (hardware->network.tuning)
     hardware->network.tuning = library = std::make_shared<CollectiveTuning>(*hardware->network.tuning);
   each(*hardware, library.get(), *profile, [&](const std::string& path, auto& c) {
-    for (const Scaling& s : by)
-      if (s.path == path) c.value = s.factor * c.value;
+    for (const Scaling& s : by) {
+      if (s.path != path) continue;
+      const double before = c.value.si(), after = s.factor * before;
+      const Bounds bounds = bounds_of(path, dim_of(c));
+      // One that stood outside before may come nearer.
+      const bool above = after > bounds.most && after > before, below = after < bounds.least && after < before;
+      if (above || below) {
+        std::string name = label_of(path, job.hardware->network).substr(1);
+        std::replace(name.begin(), name.end(), '/', '.');
+        const double bound = above ? bounds.most : bounds.least;
+        throw InputError(name + ": " + number(s.factor) + " times " + number(before) + " is " + number(after) + ", " +
+                         (above ? "above " : "below ") + number(bound) + ", the " + (above ? "most" : "least") +
+                         " it can be; write a factor of " + number(bound / before) + (above ? " or less" : " or more"));
+      }
+      c.value = s.factor * c.value;
+    }
   });
   hardware_ = std::move(hardware);
   profile_ = std::move(profile);

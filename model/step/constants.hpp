@@ -29,6 +29,12 @@ struct ConstantInfo {
 // of every tier, "network.nvlink.bandwidth" of one. Empty when there is none.
 [[nodiscard]] std::vector<ConstantInfo> constants_named(const Job& job, std::string_view pattern);
 
+// What a constant can be at most and at least: a share of a peak, of a window or of a time is no more than all of it.
+struct Bounds {
+  double least, most;
+};
+[[nodiscard]] Bounds bounds_of(std::string_view path, Dim dim);
+
 struct Scaling {
   std::string path;  // as in ConstantInfo
   double factor = 1;
@@ -37,7 +43,7 @@ struct Scaling {
 // A job whose machine, library and profile are copies with some constants multiplied. The model is shared.
 class ScaledJob {
  public:
-  // A path that the job does not have changes nothing.
+  // A path that the job does not have changes nothing. InputError where a factor takes a constant out of its bounds.
   ScaledJob(const Job& job, std::span<const Scaling> by);
   ScaledJob(const ScaledJob&) = delete;
   ScaledJob& operator=(const ScaledJob&) = delete;

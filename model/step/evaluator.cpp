@@ -99,16 +99,17 @@ struct Evaluator<K>::Caches {
       return;
     split = nullptr;
     const SplitRule rule = split_rule(job, l);
+    const SplitTable* const before = table;
     if (known != nullptr) {
       table = known;
       split = known->find(rule, l.schedule, l.pp, l.vpp);
     }
     if (split == nullptr) {
-      // Contents are numbered by their table: what was made of another one's is dropped.
-      if (table != &own) drop_stages();
       table = &own;
       split = &own.get(rule, l.schedule, l.pp, l.vpp);
     }
+    // Contents are numbered by their table: what was made of another one's is dropped.
+    if (table != before) drop_stages();
     priced = nullptr;
     micro_batches = -1;
   }

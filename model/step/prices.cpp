@@ -23,7 +23,7 @@ SecondsT<K> kept(Memo<N, Seconds, std::vector>& memo, const std::array<std::uint
 
 template <class K>
 SecondsT<K> Prices<K>::gemm(Format format, double in, double out, const GemmShape<K>& s) {
-  return kept<K>(gemms_, {word(s.m), word(s.n), word(s.k), word(s.count), word(in), word(out), static_cast<std::uint64_t>(format)},
+  return kept<K>(gemms_, {word(s.m), word(s.n), word(s.k), word(s.count), word(in), word(out), static_cast<std::uint64_t>(format) * 2 + (s.grouped ? 1U : 0U)},
                  [&] { return gemm_cost(scope_, job_.hardware->accelerator, format, in, out, s, Regime::sustained).time; });
 }
 

@@ -21,7 +21,7 @@ class Prices {
  private:
   Scope<K> scope_;
   const Job& job_;
-  Memo<7, Seconds, std::vector> gemms_{};        // the shape's numbers, bytes in and out, format
+  Memo<7, Seconds, std::vector> gemms_{};        // the shape's numbers, bytes in and out, format and whether grouped
   Memo<8, Seconds, std::vector> attentions_{};   // the shape's numbers, mask and pass
   Memo<4, Seconds, std::vector> collectives_{};  // bytes, stride, size and operation, blocks
 };

@@ -75,13 +75,24 @@ TEST_SUITE("decision") {
     for (const ConstantInfo& c : constants_of(t.job)) {
       CAPTURE(c.path);
       CHECK(constants_named(t.job, c.label).front().path == c.path);
-      const Scaling by{c.path, 3};
+      const Scaling by{c.path, bounds_of(c.path, c.dim).most < 3 * c.si ? 0.5 : 3};
       const ScaledJob scaled(t.job, {&by, 1});
       const auto before = constants_of(t.job), after = constants_of(scaled.job());
       REQUIRE(before.size() == after.size());
       for (std::size_t i = 0; i < before.size(); ++i)
-        CHECK(after[i].si == (before[i].path == c.path ? 3 : 1) * before[i].si);
+        CHECK(after[i].si == (before[i].path == c.path ? by.factor : 1) * before[i].si);
     }
+  }
+
+  TEST_CASE("a share cannot be scaled above all of it, and its elasticity stays below") {
+    TestJob t("llama3-8b", "h100", "megatron-lm", 64, 4096, 128);
+    const std::string hidden = "/framework/overlap/tensor_parallel";
+    const Scaling by{hidden, 8};
+    CHECK_THROWS_AS(ScaledJob(t.job, {&by, 1}), InputError);
+    CHECK_THROWS_WITH_AS(ScaledJob(t.job, {&by, 1}), doctest::Contains("framework.overlap.tensor_parallel: 8 times"), InputError);
+    t.profile.overlap.tensor_parallel.value = 1;
+    for (const Elasticity& e : elasticities(t.job, layout(4, 2, 8, 1)))
+      if (e.constant.path == hidden) CHECK((std::isfinite(e.kept) && e.kept <= 0));
   }
 
   TEST_CASE("every second of a step comes from some constant") {
@@ -193,18 +204,18 @@ TEST_SUITE("decision") {
           goodput_of(Scope<Plain>(), t.job, plain.evaluate(all.front().layout), r).effective.si());
     // Fewer failures: the order of the step times. More: never a worse effective step first.
     r.unit_mttf.value = 1e12 * second;
-    CHECK(rank_by_goodput(t.job, all, true, r, 1).best.front().layout.layout == all.front().layout);
+    CHECK(rank_by_goodput(t.job, all, {}, r, 1).best.front().layout.layout == all.front().layout);
     r.unit_mttf.value = 64 * 4 * 3600 * second;
-    const EffectiveRanking exact = rank_by_goodput(t.job, all, true, r, all.size());
+    const EffectiveRanking exact = rank_by_goodput(t.job, all, {}, r, all.size());
     for (std::size_t i = 1; i < exact.best.size(); ++i)
       CHECK(exact.best[i - 1].goodput.effective <= exact.best[i].goodput.effective);
     for (std::size_t keep = 1; keep < all.size(); keep *= 4) {
-      const EffectiveRanking some =
-          rank_by_goodput(t.job, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep)}, false, r, 1);
+      const EffectiveRanking some = rank_by_goodput(
+          t.job, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep)}, all[keep - 1].cost.time, r, 1);
       if (some.proven) CHECK(some.best.front().goodput.effective == exact.best.front().goodput.effective);
     }
     r.unit_mttf.value = 1 * second;
-    CHECK_THROWS_AS((void)rank_by_goodput(t.job, all, true, r, 1), InputError);
+    CHECK_THROWS_AS((void)rank_by_goodput(t.job, all, {}, r, 1), InputError);
   }
 
   TEST_CASE("a layout's rank counts what is faster") {

@@ -305,6 +305,33 @@ TEST_SUITE("search") {
     }
   }
 
+  TEST_CASE("a framework's own sharding group is made of whole replicas when stages are inside") {
+    TestJob t("llama2-7b", "a100", "internevo", 768, 32768, 240);
+    REQUIRE(t.profile.data_parallel.group == 8);
+    Layout l{.cp = 3, .pp = 2, .dp = 128, .zero = 1};
+    const Rule* const before = broken_rule(t.job, l);
+    l.order = RankOrder::stages_inside;
+    const Rule* const r = broken_rule(t.job, l);
+    REQUIRE(r != nullptr);
+    CHECK(r != before);
+    CHECK(r->name.find("whole replicas") != std::string::npos);
+    Problem p{.job = t.job, .space = {}};
+    p.space.opened[static_cast<std::size_t>(LayoutAxis::order)] = true;
+    CHECK_NOTHROW((void)search(p));
+  }
+
+  TEST_CASE("the front holds one layout of each time") {
+    RankedLayout a, b;
+    a.layout.dp = 1, b.layout.dp = 2;
+    a.cost.time = b.cost.time = 1 * second;
+    a.cost.memory.device = 2 * GB, b.cost.memory.device = 1 * GB;
+    Front front;
+    front.add(a);
+    front.add(b);
+    REQUIRE(front.layouts().size() == 1);
+    CHECK(front.layouts().front().layout == b.layout);
+  }
+
   TEST_CASE("finalists are timed as predict times them, and ranked by that") {
     TestJob t("llama3-70b", "h100", "megatron-lm", 64, 4096, 128);
     const Problem p{.job = t.job, .space = {}, .keep = finalists(10)};
