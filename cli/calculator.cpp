@@ -450,7 +450,7 @@ void add_calculator(CLI::App& app, Session& session, const Calculator& calculato
   command->add_flag_callback("--explain", [o] { o->explain = true; }, "Unfold every number (default on a terminal)");
   seldom(command->add_flag_callback("--no-explain", [o] { o->explain = false; }, "The table alone"));
   add_format(*command, o->format);
-  command->footer(fmt::format("A list (--batch 8,16,32) gives one column each; a bare number is in SI units.\n\nExamples:\n{}", c->examples));
+  command->footer(fmt::format("A list (--batch 8,16,32) gives one column each; a bare number is in SI units, in tokens k is 1,024.\n\nExamples:\n{}", c->examples));
   command->callback([c, o, &session] { run(*c, *o, session); });
 }
 

@@ -35,7 +35,7 @@ ActivationRule rule_of(const std::string& word) {
 }
 
 void compute(const Given& g, Answer& a) {
-  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; selective = fused attention keeps no scores");
+  a.conventions.push_back("GB = 1e9 B, GiB = 2^30 B; activations in 16-bit after Korthikanti et al.; recompute none keeps the scores of unfused attention, selective is what fused attention (flash) keeps");
   a.neglected.push_back("gathered layers of ZeRO-3 and buckets (--other), allocator slack, context and communication buffers (2-5 GiB): --batch asks for one layout, which counts them");
   a.follow_up = "does it fit? give --hw or --memory, and a model";
   const auto recipe = recipe_of(g);

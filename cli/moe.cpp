@@ -31,7 +31,7 @@ void exchange(const Given& g, Answer& a) {
     const auto layers = g.shape("--layers", "L"), batches = g.number("--interleaved", "micro_batches");
     a.add("layer_s", "... of the micro-batches that take turns", let("T_layer", batches * e.time));
     const auto all = let("T_token", layers * batches * e.time);
-    a.add("model_s", "all layers: time per token when it is the bound", all);
+    a.add("model_s", "all layers: a step of these tokens when it is the bound", all);
     a.add("tokens_per_s", "tokens/s of a sequence at that bound", let("tokens_per_s", 1 / all));
   }
   if (g.has_shape_of("--expert-ffn") && g.has_shape_of("--top-k")) {

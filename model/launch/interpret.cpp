@@ -1,6 +1,7 @@
 #include "model/launch/interpret.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -98,6 +99,9 @@ class Interpreter {
       if (v.is(Value::Kind::none)) return absent(s);
       const bool number = info.neutral.is(Value::Kind::whole) || (info.neutral.is(Value::Kind::none) && numeric(info.name));
       if (number && !v.is(Value::Kind::whole) && !v.is(Value::Kind::real)) fail(*f, "\"" + one_line(plain(v), 60) + "\" is not a number");
+      if (v.is(Value::Kind::real) && std::abs(v.real) < 1e15 && v.real == std::floor(v.real)) v = static_cast<std::int64_t>(v.real);
+      const bool share = s.fact == "device_batch" || s.fact == "capacity_factor";
+      if (number && v.is(Value::Kind::real) && !share && std::abs(v.real) <= 1e15) fail(*f, plain(v) + " is not a whole number");
       if (number && (v.is(Value::Kind::real) ? v.real : static_cast<double>(v.whole)) > 1e15) fail(*f, plain(v) + " is larger than anything it can be");
       return set(s, std::move(v), f);
     }
@@ -256,6 +260,18 @@ void set_moe_places(const std::vector<int>& routed, Facts& f) {
   if (every > 1) f.set("moe_every", every);
 }
 
+// A product that no machine and no batch exceeds.
+std::int64_t product(std::initializer_list<std::int64_t> factors) {
+  double p = 1;
+  for (const std::int64_t f : factors) p *= static_cast<double>(f);
+  if (std::abs(p) > 1e15) {
+    std::string s;
+    for (const std::int64_t f : factors) s += (s.empty() ? "" : " × ") + std::to_string(f);
+    throw InputError(s + " is larger than any machine or batch");
+  }
+  return static_cast<std::int64_t>(p);
+}
+
 void complete_model(Facts& f) {
   if (f.has("window_span")) {
     const Value& v = f.get("window_span");
@@ -317,30 +333,30 @@ void complete(Facts& f) {
       const std::int64_t inside = f.whole("ici_" + name), outside = f.whole("dcn_" + name);
       if (inside < 1 || outside < 1 || inside > 10'000'000 || outside > 10'000'000)
         throw InputError("the " + name + " axis: -1 takes what is left of the machine, which is not stated; write the degree");
-      return inside * outside;
+      return product({inside, outside});
     };
     follows("tp", axis("tensor"));
     follows("cp", axis("context"));
     follows("ep", axis("expert"));
     follows("pp", axis("pipeline"));
     const std::int64_t fsdp = axis("fsdp"), data = axis("data");
-    follows("dp", fsdp * data * f.whole("ep"));
+    follows("dp", product({fsdp, data, f.whole("ep")}));
     // Weights are sharded over the context and expert axes too (base.yml logical_axis_rules: embed).
     if (!f.has("zero")) f.set("zero", fsdp > 1 || f.whole("cp") > 1 || f.whole("ep") > 1 ? 3 : 0);
-    if (f.whole("zero") == 3 && data > 1) follows("shard_ranks", fsdp * f.whole("ep") * f.whole("cp"));
+    if (f.whole("zero") == 3 && data > 1) follows("shard_ranks", product({fsdp, f.whole("ep"), f.whole("cp")}));
   }
-  const std::int64_t mesh = f.whole("tp") * f.whole("cp") * f.whole("pp");
-  if (given("nodes") && given("gpus_per_node")) follows("gpus", f.whole("nodes") * f.whole("gpus_per_node"));
+  const std::int64_t mesh = product({f.whole("tp"), f.whole("cp"), f.whole("pp")});
+  if (given("nodes") && given("gpus_per_node")) follows("gpus", product({f.whole("nodes"), f.whole("gpus_per_node")}));
   if (f.has("replicate_degree") && f.has("shard_degree")) {
     if (f.whole("shard_degree") < 0 && given("gpus") && mesh > 0)  // what is left
       f.set("shard_degree", f.whole("gpus") / mesh / std::max<std::int64_t>(1, f.whole("replicate_degree")));
-    if (given("shard_degree")) follows("dp", f.whole("replicate_degree") * f.whole("shard_degree"));
+    if (given("shard_degree")) follows("dp", product({f.whole("replicate_degree"), f.whole("shard_degree")}));
   }
   if (given("gpus") && mesh > 0 && f.whole("gpus") % mesh == 0) follows("dp", f.whole("gpus") / mesh);
-  if (given("dp") && mesh > 0) follows("gpus", f.whole("dp") * mesh);
+  if (given("dp") && mesh > 0) follows("gpus", product({f.whole("dp"), mesh}));
   if (f.has("replicate_degree") && f.whole("zero") > 0 && f.whole("replicate_degree") > 1 && given("dp"))
-    follows("shard_ranks", f.whole("dp") * f.whole("cp") / f.whole("replicate_degree"));
-  if (f.whole("zero") > 0 && f.whole("replicas") > 1 && given("dp")) follows("shard_ranks", f.whole("dp") * f.whole("cp") / f.whole("replicas"));
+    follows("shard_ranks", product({f.whole("dp"), f.whole("cp")}) / f.whole("replicate_degree"));
+  if (f.whole("zero") > 0 && f.whole("replicas") > 1 && given("dp")) follows("shard_ranks", product({f.whole("dp"), f.whole("cp")}) / f.whole("replicas"));
   const std::int64_t sequence = f.whole("sequence");
   if (sequence > 0) {
     if (given("micro_batch_tokens")) follows("micro_batch", f.whole("micro_batch_tokens") / sequence);
@@ -349,14 +365,15 @@ void complete(Facts& f) {
   const std::int64_t dp = f.has("dp") ? f.whole("dp") : 0;
   if (f.has("device_batch") && given("gpus") && dp > 0) {
     const Value& each = f.get("device_batch");
+    if ((each.is(Value::Kind::real) ? each.real : static_cast<double>(each.whole)) > 1e9) throw InputError("sequences for each device: " + plain(each) + " is larger than any batch");
     const auto pass = static_cast<std::int64_t>((each.is(Value::Kind::real) ? each.real : static_cast<double>(each.whole)) *
                                                     static_cast<double>(f.whole("gpus")) + 0.5);
     const std::int64_t m = std::max<std::int64_t>(1, f.whole("micro_batches"));
-    follows("global_batch", f.whole("pp") > 1 ? pass : pass * m);
+    follows("global_batch", f.whole("pp") > 1 ? pass : product({pass, m}));
     follows("micro_batch", std::max<std::int64_t>(1, f.whole("pp") > 1 ? pass / dp / m : pass / dp));
   }
-  if (given("rank_batch") && dp > 0) follows("global_batch", f.whole("rank_batch") * dp);
-  if (given("micro_batch") && given("micro_batches") && dp > 0) follows("global_batch", f.whole("micro_batch") * f.whole("micro_batches") * dp);
+  if (given("rank_batch") && dp > 0) follows("global_batch", product({f.whole("rank_batch"), dp}));
+  if (given("micro_batch") && given("micro_batches") && dp > 0) follows("global_batch", product({f.whole("micro_batch"), f.whole("micro_batches"), dp}));
   const std::int64_t pp = f.whole("pp");
   if (pp > 1 && !f.has("vpp")) {
     const std::int64_t layers = f.has("layers") ? f.whole("layers") : 0, each = f.has("layers_per_stage") ? f.whole("layers_per_stage") : 0;
