@@ -22,6 +22,7 @@ using Kernels = std::vector<KernelSample>;
 // Samples that a fit of n constants needs, and below how many shapes none is held out.
 constexpr std::size_t samples_per_constant = 4, fewest_to_hold_out = 10, gemm_constants = 5,
                       fewest_for_library = 60, fewest_for_rate = 2;
+constexpr double same = 1e-4;
 constexpr double far_off = 0.5;  // median error of shapes that were held out: the constants do not describe the group
 // Backward against forward of a kernel that was never measured backward: the ratio of fused kernels on H100 and H200.
 constexpr double backward_ratio = 0.85;
@@ -88,7 +89,10 @@ class Fitter {
       if (!p.at_bound || p.leaf.empty()) continue;
       out_.notes.push_back(group + ": " + p.name + " is held by its physical bound");
       if (p.leaf.starts_with("/network/library/")) continue;  // of one tier's efficiency, which is fitted too
-      out_.doubts.push_back(group + ": " + p.name + " is at its physical bound" + (restore(p.leaf) ? ", the base's stays" : ""));
+      const auto given = restore(p.leaf);
+      // What the base has is the bound itself (host copies): nothing is changed by it.
+      if (!given || std::abs(*given / p.value - 1) > same)
+        out_.doubts.push_back(group + ": " + p.name + " is at its physical bound" + (given ? ", the base's stays" : ""));
       p.leaf.clear();
     }
     if (fit.held_out.n > 0 && fit.held_out.median > far_off)
@@ -96,16 +100,16 @@ class Fitter {
     out_.groups.push_back({group, range, std::move(fit)});
   }
   // The base's value of a constant that it has.
-  bool restore(const std::string& leaf) {
+  std::optional<double> restore(const std::string& leaf) {
     std::optional<double> given;
     for_each_constant(base_, [&](const std::string& path, const auto& c) {
       if (path == leaf) given = c.value.si();
     });
-    if (!given) return false;
+    if (!given) return given;
     for_each_constant(out_.hardware, [&](const std::string& path, auto& c) {
       if (path == leaf) c.value = std::decay_t<decltype(c.value)>::si(*given);
     });
-    return true;
+    return given;
   }
   bool has_rows(const std::string& group, std::size_t n, std::size_t least, std::size_t constants) {
     if (n >= least) return true;
