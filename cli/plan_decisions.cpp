@@ -69,6 +69,7 @@ std::optional<Reliability> read_reliability(const GoodputFlags& f) {
   Reliability r = usual_reliability();
   const auto given = std::make_shared<const Source>(Source{Evidence::assumed, "as given"});
   const auto take = [&](const char* flag, const std::string& text, auto& into, auto read) {
+    into.place = flag;
     if (text.empty()) return;
     if (!f.on) throw InputError(std::string(flag) + ": belongs to a ranking by goodput; give --goodput too");
     into.value = read_flag(flag, [&] { return read(text); });
@@ -116,7 +117,7 @@ Table goodput_table(const Run& base, const EffectiveRanking& ranking, const std:
     const EffectiveLayout& e = ranking.best[i];
     const auto at = std::find_if(by_time.begin(), by_time.end(),
                                  [&](const RankedLayout& l) { return l.layout == e.layout.layout; });
-    t.rows.push_back({std::to_string(i + 1), at == by_time.end() ? "-" : std::to_string(at - by_time.begin() + 1),
+    t.rows.push_back({std::to_string(i + 1), at == by_time.end() ? cell.none() : std::to_string(at - by_time.begin() + 1),
                       describe(e.layout.layout), cell.time(e.layout.cost.time), cell.share(double(e.goodput.goodput)),
                       cell.time(e.goodput.effective), cell.time(e.goodput.load),
                       cell.gib(e.layout.cost.memory.device)});

@@ -77,12 +77,13 @@ std::vector<std::string> basis(const std::vector<Planned>& all, std::optional<do
 }
 
 std::vector<std::string> expense_cells(const Expense& e, const Cells& cell) {
+  const auto digits = [&](double v, int n) { return cell.number(v, fmt::format("{:.{}g}", v, n)); };
   return {cell.time(e.time),
-          fmt::format("{:.4g}", e.tokens / e.time.si()),
+          digits(e.tokens / e.time.si(), 4),
           cell.gib(e.headroom),
-          fmt::format("{:.4g}", per_billion(e) * e.gpu_hours),
-          e.dollars ? dollars(per_billion(e) * *e.dollars) : "-",
-          e.joules ? fmt::format("{:.3g}", *e.joules / e.tokens) : "-"};
+          digits(per_billion(e) * e.gpu_hours, 4),
+          e.dollars ? cell.number(per_billion(e) * *e.dollars, dollars(per_billion(e) * *e.dollars)) : cell.none(),
+          e.joules ? digits(*e.joules / e.tokens, 3) : cell.none()};
 }
 std::vector<Table::Column> expense_columns(const Cells& cell) {
   return {{cell.title("step", "step_time_s"), true},

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <sstream>
+#include <tuple>
 
 #include "cli/prediction_view.hpp"
 #include "model/search/advice.hpp"
@@ -251,6 +252,28 @@ const std::vector<SweepOption>& sweep_options() {
       {"model", Of::job, AxisKind::words, "Presets, sizes (100B), config.json files"},
   };
   return all;
+}
+
+void check_layout_axes(const Study& study) {
+  if (study.layout_words.empty()) return;
+  const auto stated = [](const RunRequest& r) {
+    return std::tie(r.tp, r.cp, r.ep, r.etp, r.pp, r.vpp, r.dp, r.zero, r.zero_group, r.micro_batch, r.sp, r.schedule, r.recompute,
+                    r.recomputed_layers, r.offloaded_layers, r.exchange, r.split, r.order);
+  };
+  for (const SweepAxis& axis : study.axes)
+    for (const std::string& value : axis.values) {
+      if (axis.of != Of::layout) continue;
+      // The words stand over the flag: what it says again must change nothing.
+      LayoutFlags flag;
+      set_layout(flag, axis.name, value);
+      RunRequest words;
+      apply(flag, words);
+      apply_layout_words(study.layout_words, words);
+      RunRequest both = words;
+      apply(flag, both);
+      if (stated(words) != stated(both))
+        throw InputError(fmt::format("--{}: {} contradicts --layout \"{}\"; write one of them", axis.name, value, study.layout_words));
+    }
 }
 
 std::size_t Study::points() const {

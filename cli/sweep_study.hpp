@@ -37,6 +37,9 @@ struct SweepOption {
 };
 [[nodiscard]] const std::vector<SweepOption>& sweep_options();
 
+// InputError where a flag and the words of --layout say different things of one axis.
+void check_layout_axes(const Study& study);
+
 // A point resolved. `words` instead of the study's layout where it is not empty.
 struct PointJob {
   RunRequest request;

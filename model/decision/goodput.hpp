@@ -1,7 +1,8 @@
 // What failures and checkpoints leave of a layout's step time.
 //   M  mean time to failure of the job: that of one accelerator over their number (kokolis2024revisiting)
-//   δ  writing a checkpoint: every node writes its equal share at once, and training waits
-//   R  detecting and restarting, and then loading: a node reads the states that its accelerators hold
+//   δ  writing a checkpoint of the trained parameters: every node writes its equal share at once, and training waits
+//   R  detecting and restarting, and then loading: a node reads the states of its accelerators, frozen weights and what waits
+//      in host memory included
 #pragma once
 
 #include <optional>

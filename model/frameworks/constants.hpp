@@ -67,6 +67,7 @@ void for_each_constant(P& p, F f) {
   f("/moe/gemm_share", p.expert_gemm_share);
   f("/moe/sync", p.expert_sync);
   f("/moe/launches", p.expert_launches);
+  f("/moe/quantised_launches", p.expert_quantised);
 }
 
 }  // namespace napkin

@@ -162,6 +162,7 @@ struct Profile {
   Constant<Scalar> expert_gemm_share;   // of a dense product's rate that grouped expert products reach
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
+  Constant<Scalar> expert_quantised;    // the same of a recipe that quantises their operands, relative to those
   bool expert_tensor_parallel = false;  // experts are split over TP unless ETP is given
   bool expert_weights_early = false;    // the router's weights multiply an expert's activation, not its output
   ExpertExchange expert_exchange = ExpertExchange::all_to_all;

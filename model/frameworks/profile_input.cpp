@@ -181,12 +181,13 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "tensor_parallel", "weights_early"});
+    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "quantised_launches", "tensor_parallel", "weights_early"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
     take(g, "gemm_share", share, p.expert_gemm_share);
     take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
     take(g, "launches", number, p.expert_launches);
+    take(g, "quantised_launches", number, p.expert_quantised);
     take(*f, "tensor_parallel", p.expert_tensor_parallel);
     take(*f, "weights_early", p.expert_weights_early);
     if (const auto v = f->find("exchange"))

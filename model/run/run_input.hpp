@@ -55,6 +55,9 @@ struct RunRequest {
   std::function<std::string(std::string_view field)> place = [](std::string_view f) { return std::string(f); };
 };
 
+// Whether it says anything of a layout. A micro-batch alone does not: it limits a search.
+[[nodiscard]] bool states_a_layout(const RunRequest& request);
+
 // The names of tasks, and of the linears adapters may sit beside.
 [[nodiscard]] bool task_known(std::string_view name);
 [[nodiscard]] std::optional<std::uint8_t> adapter_target(std::string_view name);

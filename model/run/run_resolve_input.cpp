@@ -362,6 +362,13 @@ std::optional<std::uint8_t> adapter_target(std::string_view name) {
   return {};
 }
 
+bool states_a_layout(const RunRequest& r) {
+  return r.tp || r.cp || r.ep || r.etp || r.pp || r.vpp || r.dp || r.zero || r.zero_group || r.sp || r.recompute || r.schedule ||
+         r.recomputed_layers || r.offloaded_layers || r.optimizer_offload || r.recompute_modules != 0 ||
+         r.exchange != ExchangeChoice::usual || r.split != SplitChoice::usual || r.order != RankOrder::replicas_inside ||
+         r.exposed != 0;
+}
+
 Run resolve(const RunRequest& request, bool with_layout) { return Resolver(request).run(with_layout); }
 
 }  // namespace napkin

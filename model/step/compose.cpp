@@ -178,6 +178,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     if (bytes.remapped > BytesT<K>{}) stall = max(stall, bytes.remapped / scope.read("remap", job.profile->memory.remap));
     if (i == 0 || bytes.device > step.memory.device) {
       step.memory = bytes;
+      step.host_states = stages[i].dp->host_states;
       step.fullest = static_cast<int>(i);
     }
   }

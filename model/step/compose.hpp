@@ -59,6 +59,7 @@ struct StepCost {
   int slowest = 0;             // index of the stage that sets the pace
   int fullest = 0;             // index of the stage with the most device bytes
   StageMemory<K> memory;       // of the fullest stage
+  BytesT<K> host_states{};     // its optimizer states that wait in host memory
   bool simulated = false;      // the pipeline's time is a simulation's, not a closed form's
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "hardware/constants.hpp"
@@ -132,7 +133,9 @@ ScaledJob::ScaledJob(const Job& job, std::span<const Scaling> by) : job_(job) {
         const double bound = above ? bounds.most : bounds.least;
         throw InputError(name + ": " + number(s.factor) + " times " + number(before) + " is " + number(after) + ", " +
                          (above ? "above " : "below ") + number(bound) + ", the " + (above ? "most" : "least") +
-                         " it can be; write a factor of " + number(bound / before) + (above ? " or less" : " or more"));
+                         " it can be; write a factor of " +
+                         number((above ? std::floor(1000 * bound / before) : std::ceil(1000 * bound / before)) / 1000) +
+                         (above ? " or less" : " or more"));
       }
       c.value = s.factor * c.value;
     }

@@ -204,6 +204,7 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
     c.updated = let("M_passing", c.updated + 2 * min(passing, c.states.optimizer), "rajbhandari2021zeroinfinity");
     const auto stream = let("t_stream", c.states.optimizer / scope.read("host bandwidth", job.hardware->accelerator.host_bandwidth));
     c.optimizer = let("t_optimizer", max(c.optimizer, stream), "rajbhandari2021zeroinfinity");
+    c.host_states = c.states.optimizer;
     c.states.optimizer = {};
   }
   return c;

@@ -21,6 +21,7 @@ struct DataParallelCost {
   BytesT<K> working_gradients{};
   BytesT<K> last_gradients{};  // of the first layer and the embedding: made last
   StateBytes<K> states{};
+  BytesT<K> host_states{};   // optimizer states that wait in host memory instead
 };
 
 // Ranks that share a state among `ranks` of a stride: the layout's group, else the framework's, else all of them.

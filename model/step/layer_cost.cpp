@@ -107,9 +107,11 @@ class Pricer {
     };
     if (o.waits) {
       // Before fusion every local expert has kernels of its own, and quantising adds the casts of its operands.
-      const double each = o.local_experts * (low && job_.precision.cast_bytes > 0 ? 2.5 : 1);
-      forward_kernels_ += each * job_.profile->expert_launches.value.si();
-      backward_kernels_ += each * job_.profile->expert_launches.value.si();
+      const bool casts = low && job_.precision.cast_bytes > 0;
+      const double each = o.local_experts * job_.profile->expert_launches.value.si() *
+                          (casts ? job_.profile->expert_quantised.value.si() : 1);
+      forward_kernels_ += each;
+      backward_kernels_ += each;
       waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
     }
     const SecondsT<K> forward = run(s, out);

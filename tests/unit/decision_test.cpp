@@ -13,6 +13,7 @@
 #include "model/decision/goodput.hpp"
 #include "model/decision/robustness.hpp"
 #include "model/input_error.hpp"
+#include "model/run/run_input.hpp"
 #include "model/step/constants.hpp"
 #include "tests/step_fixture.hpp"
 
@@ -216,6 +217,25 @@ TEST_SUITE("decision") {
     }
     r.unit_mttf.value = 1 * second;
     CHECK_THROWS_AS((void)rank_by_goodput(t.job, all, {}, r, 1), InputError);
+  }
+
+  TEST_CASE("a checkpoint holds what is trained; states in host memory are loaded too") {
+    TestJob t("llama3-8b", "h100", "megatron-lm", 64, 4096, 128);
+    const Reliability r = usual_reliability();
+    const auto of = [&](const Layout& l) {
+      return goodput_of(Scope<Plain>(), t.job, Evaluator<Plain>(t.job, Scope<Plain>()).evaluate(l), r);
+    };
+    Layout l = layout(4, 1, 16, 1);
+    const Goodput<Plain> kept = of(l);
+    l.optimizer_offload = true;
+    CHECK(of(l).load.si() == doctest::Approx(kept.load.si()));
+    CHECK(of(l).checkpoint.si() == kept.checkpoint.si());
+    // Rank 16 beside q, k, v: r·(d_in + d_out) in each of 32 layers (hu2022lora).
+    t.job.adapters = {.rank = 16, .targets = *adapter_target("qkv"), .frozen_bytes = 2, .quantised = false};
+    l.optimizer_offload = false;
+    const BytePolicy& b = t.profile.bytes;
+    const double each = b.parameter.value.si() + b.master.value.si() + b.moments.value.si();
+    CHECK(of(l).checkpoint.si() == doctest::Approx(32 * 16 * (4096.0 + 4096 + 2 * 1024) * each));
   }
 
   TEST_CASE("a layout's rank counts what is faster") {

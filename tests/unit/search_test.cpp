@@ -306,7 +306,7 @@ TEST_SUITE("search") {
   }
 
   TEST_CASE("a framework's own sharding group is made of whole replicas when stages are inside") {
-    TestJob t("llama2-7b", "a100", "internevo", 768, 32768, 240);
+    TestJob t("llama2-7b", "a100", "internevo", 768, 30720, 256);
     REQUIRE(t.profile.data_parallel.group == 8);
     Layout l{.cp = 3, .pp = 2, .dp = 128, .zero = 1};
     const Rule* const before = broken_rule(t.job, l);
