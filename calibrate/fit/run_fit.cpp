@@ -34,21 +34,39 @@ double loss(double standardised) {
   return a <= huber ? a * a / 2 : huber * (a - huber / 2);
 }
 
+// The inverse of the priors' covariance.
+Eigen::MatrixXd precision_of(const std::vector<Prior>& priors) {
+  const auto n = static_cast<Eigen::Index>(priors.size());
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(n, n);
+  for (Eigen::Index a = 0; a < n; ++a)
+    for (Eigen::Index b = 0; b < n; ++b) {
+      const Prior &p = priors[static_cast<std::size_t>(a)], &q = priors[static_cast<std::size_t>(b)];
+      if (a == b) covariance(a, b) = p.deviation * q.deviation;
+      else if (!p.family.empty() && p.family == q.family) covariance(a, b) = family_correlation * p.deviation * q.deviation;
+    }
+  return covariance.inverse();
+}
+
 struct Objective {
   const RunModel& model;
   const std::vector<Prior>& priors;
   const std::vector<bool>& left_out;
+  Eigen::MatrixXd precision = precision_of(priors);
+
+  // values − centres.
+  [[nodiscard]] Eigen::VectorXd off_centre(const std::vector<double>& values) const {
+    Eigen::VectorXd off(static_cast<Eigen::Index>(values.size()));
+    for (std::size_t k = 0; k < values.size(); ++k) off[static_cast<Eigen::Index>(k)] = values[k] - priors[k].centre;
+    return off;
+  }
 
   [[nodiscard]] bool counts(std::size_t i) const { return left_out.empty() || !left_out[model.observations()[i].run]; }
   [[nodiscard]] double at(const std::vector<double>& values, const std::vector<double>& residual) const {
     double sum = 0;
     for (std::size_t i = 0; i < residual.size(); ++i)
       if (counts(i)) sum += loss(residual[i] / model.observations()[i].noise);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      const double z = (values[k] - priors[k].centre) / priors[k].deviation;
-      sum += z * z / 2;
-    }
-    return sum;
+    const Eigen::VectorXd off = off_centre(values);
+    return sum + off.dot(precision * off) / 2;
   }
 };
 
@@ -78,11 +96,8 @@ std::vector<double> minimise(const Objective& o, const Linearised& l, std::vecto
         for (const std::size_t b : on) normal(k_of(a), k_of(b)) += w * l.slope[a][i] * l.slope[b][i];
       }
     }
-    for (std::size_t k = 0; k < n; ++k) {
-      const double d2 = o.priors[k].deviation * o.priors[k].deviation;
-      normal(k_of(k), k_of(k)) += 1 / d2;
-      gradient[k_of(k)] += (l.values[k] + step[k_of(k)] - o.priors[k].centre) / d2;
-    }
+    normal += o.precision;
+    gradient += o.precision * (o.off_centre(l.values) + step);
     // Constants at a bound that the minimum would leave stay there; the others are solved for.
     Eigen::VectorXd next = step;
     held.assign(n, false);
@@ -145,8 +160,7 @@ void judge(const Objective& o, const Linearised& l, RunFit& fit) {
   }
   Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(k_of(n), k_of(n));
   for (const auto& [cluster, g] : scores) meat += g * g.transpose();
-  Eigen::MatrixXd prior = Eigen::MatrixXd::Zero(k_of(n), k_of(n));
-  for (std::size_t k = 0; k < n; ++k) prior(k_of(k), k_of(k)) = 1 / (o.priors[k].deviation * o.priors[k].deviation);
+  const Eigen::MatrixXd& prior = o.precision;
   const Eigen::MatrixXd inverse = (normal + prior).inverse();
   // Clusters few: never below what independent figures would give.
   const Eigen::MatrixXd robust = inverse * (meat + prior) * inverse;
@@ -258,7 +272,7 @@ Linearised RunModel::linearise(const std::vector<double>& values) const {
 
 RunFit fit_runs(const RunModel& model, const std::vector<double>& start, const std::vector<Prior>& priors,
                 const std::vector<bool>& left_out, int steps) {
-  const Objective objective{model, priors, left_out};
+  const Objective objective{.model = model, .priors = priors, .left_out = left_out};
   std::vector<bool> wanted;
   for (const bool out : left_out) wanted.push_back(!out);
   RunFit fit;
@@ -292,7 +306,7 @@ RunFit fit_runs(const RunModel& model, const std::vector<double>& start, const s
 }
 
 RunFit fit_linearised(const RunModel& model, const Linearised& at, const std::vector<Prior>& priors, const std::vector<bool>& left_out) {
-  const Objective objective{model, priors, left_out};
+  const Objective objective{.model = model, .priors = priors, .left_out = left_out};
   RunFit fit;
   fit.values = minimise(objective, at, fit.at_bound);
   judge(objective, at, fit);

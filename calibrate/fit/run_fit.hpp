@@ -19,10 +19,13 @@ struct Observation {
   std::size_t cluster = 0; // runs of one source and model share what the model gets wrong
 };
 
-// Gaussian, in the unit of the constant.
+// Gaussian, in the unit of the constant. Those of one family (not empty) are correlated: what runs say of some members, in
+// deviations from the centre, is expected of the others (gelman2013 ch. 5).
 struct Prior {
   double centre = 0, deviation = 1;
+  std::string family{};
 };
+inline constexpr double family_correlation = 0.9;
 
 // log(predicted / measured) of every observation and its derivatives by every constant, at `values`.
 struct Linearised {

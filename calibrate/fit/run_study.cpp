@@ -26,7 +26,7 @@ std::vector<double> step_errors(const RunModel& model, const std::vector<double>
 
 std::vector<Prior> neutral_priors(const std::vector<FittedConstant>& constants) {
   std::vector<Prior> priors;
-  for (const FittedConstant& c : constants) priors.push_back({c.neutral, c.deviation});
+  for (const FittedConstant& c : constants) priors.push_back({c.neutral, c.deviation, c.family});
   return priors;
 }
 

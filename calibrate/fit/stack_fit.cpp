@@ -108,7 +108,7 @@ StackFit fit_stack(std::vector<RunCase> runs, const std::string& hardware, const
     const double deviation = a.deviation > 0 ? a.deviation : relative_prior * n.number;
     // Several formats may hang on one leaf; each place is one constant.
     if (!(deviation > 0) || n.number < a.low || n.number > a.high) continue;
-    constants.push_back({.name = a.leaf, .unit = n.unit, .places = {a.place}, .source = {}, .why = {}, .value = n.number, .neutral = n.number,
+    constants.push_back({.name = a.leaf, .unit = n.unit, .places = {a.place}, .source = {}, .family = {}, .why = {}, .value = n.number, .neutral = n.number,
                          .low = a.low, .high = a.high, .deviation = deviation});
     known.push_back(std::move(a));
   }

@@ -14,6 +14,7 @@ struct FittedConstant {
   std::string name, unit;            // unit: as its file writes it; empty for a share or a factor
   std::vector<std::string> places;   // "h100-sxm#/kernels/gemm/sustained/bf16"; several hold one constant
   std::string source;                // what its file says of it
+  std::string family;                // constants of one kind: one that no run tells of takes after the others; empty = alone
   std::string why;                   // why `neutral` is what it would be without runs
   double value = 0;                  // shipped
   double neutral = 0;                // before any fit to runs

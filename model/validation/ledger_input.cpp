@@ -42,16 +42,18 @@ Said said_of(const Document& d, std::string_view pointer) {
 }
 
 FittedConstant read_constant(const Field& f) {
-  f.only({"name", "places", "value", "neutral", "low", "high", "deviation", "why"});
+  f.only({"name", "places", "value", "neutral", "low", "high", "deviation", "why", "family"});
   FittedConstant c{.name = f["name"].string(),
                    .unit = {},
                    .places = {},
                    .source = {},
+                   .family = {},
                    .why = f["why"].string(),
                    .neutral = f["neutral"].number(),
                    .low = f["low"].number(),
                    .high = f["high"].number(),
                    .deviation = f["deviation"].number()};
+  if (const auto v = f.find("family")) c.family = v->string();
   if (const auto v = f.find("value")) {
     c.factor = true;
     c.value = v->number();

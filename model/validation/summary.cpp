@@ -115,10 +115,10 @@ GroupSummary summarise_group(const Rows& ran, const Rows& out) {
   g.spearman = spearman(x, y);
   const auto slower = [&](const Replay* a, const Replay* b) { return rate(a) < rate(b); };
   const Replay* best = *std::max_element(ran.begin(), ran.end(), slower);
-  const Replay* pick = nullptr;
+  const Replay* pick = nullptr;  // keeps the margin that `plan` keeps
   for (const Rows* rows : {&ran, &out})
     for (const Replay* r : *rows)
-      if (!r->predicts_out_of_memory() && (pick == nullptr || promise(r) > promise(pick))) pick = r;
+      if (r->usage <= fits_below && (pick == nullptr || promise(r) > promise(pick))) pick = r;
   g.best = best->run.id;
   g.picked_out_of_memory = pick != nullptr && pick->measured.out_of_memory.value_or(false);
   g.regret = pick == nullptr || g.picked_out_of_memory ? 1 : 1 - rate(pick) / rate(best);

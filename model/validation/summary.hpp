@@ -41,7 +41,7 @@ struct GroupSummary {
   std::size_t n = 0, ran = 0;
   std::optional<double> spearman;  // of predicted and measured throughput
   std::optional<double> regret;    // 1 − throughput of our pick / best measured; 1 if the pick ran out of memory
-  std::string picked, best;        // ids; picked empty: none predicted to fit
+  std::string picked, best;        // ids; picked empty: none predicted to fit with the margin
   bool picked_out_of_memory = false;
 };
 inline constexpr std::size_t smallest_group = 8;

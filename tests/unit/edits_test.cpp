@@ -49,10 +49,10 @@ TEST_SUITE("edits") {
   TEST_CASE("what a file extends, its eras and the library's tuning are reached by their own place") {
     Edits e;
     e.set("reference#/data_parallel/contention", 0.11);
-    e.set("megatron-lm#/eras/0/compute/gemm_share", 0.5);
+    e.set("megatron-lm#/eras/0/overlap/tensor_parallel", 0.5);
     CHECK(read_profile("megatron-lm", 2021, e).data_parallel.contention.value.si() == 0.11);
-    CHECK(read_profile("megatron-lm", 2021, e).gemm_share.value.si() == 0.5);
-    CHECK(read_profile("megatron-lm", 2024, e).gemm_share.value.si() != 0.5);
+    CHECK(read_profile("megatron-lm", 2021, e).overlap.tensor_parallel.value.si() == 0.5);
+    CHECK(read_profile("megatron-lm", 2024, e).overlap.tensor_parallel.value.si() != 0.5);
     Edits t;
     t.set("nccl#/generations/hopper/measured/net_rings", 7);
     CHECK(read_hardware("h100", t).network.tuning->net_rings.value.si() == 7);
