@@ -47,6 +47,13 @@ struct PricedLayers {
   ByContent<StageCost<K>> stages{};
 };
 
+// What one sharding costs each content.
+template <class K>
+struct Sharding {
+  std::array<std::uint64_t, 3> key{};
+  ByContent<DataParallelCost<K>>* costs = nullptr;
+};
+
 }  // namespace
 
 template <class K>
@@ -73,11 +80,16 @@ struct Evaluator<K>::Caches {
   const SplitTable* table = nullptr;
   const RankSplit* split = nullptr;
   std::int64_t micro_batches = -1;  // of `units`; −1: not known
+  std::array<std::int64_t, 5> counted{};
+  StepCounts counts{};
   Layout layout{};
   SecondsT<K> message{};
   std::vector<const StageCost<K>*> contents{};             // by RankSplit::contents
   std::vector<const DataParallelCost<K>*> sharded{};
   std::vector<StageUnit<K>> units{};
+  std::vector<PassBytes<K>> bytes{};                       // by unit
+  std::array<std::int64_t, 4> bytes_of{-1, 0, 0, 0};       // what of the layout they hold for; −1: none
+  std::array<Sharding<K>, 8> shardings{};                  // those used last, by ZeRO stage and offload
 
   // Layouts come grouped by their cut: what belongs to another one is dropped, so that the tables stay small.
   void recut(const Layout& l) {
@@ -91,6 +103,7 @@ struct Evaluator<K>::Caches {
     priced = nullptr;
     layers.clear();
     data_parallel.clear();
+    shardings.fill({});
     stage_costs.clear();
     data_parallel_costs.clear();
   }
@@ -118,6 +131,7 @@ struct Evaluator<K>::Caches {
     const auto words = layers_of(key, l);
     if (priced != nullptr && words == layer_words) return;
     layer_words = words;
+    bytes_of[0] = -1;
     priced = &layers.at(words, [&] {
       PricedLayers<K> p{.costs = &book.get(key), .kept = nullptr};
       if (l.recomputed_layers > 0) {
@@ -136,15 +150,36 @@ struct Evaluator<K>::Caches {
       });
   }
   void shard(const Layout& l) {
-    auto& of_group = data_parallel.at(sharding_of(l), [] { return ByContent<DataParallelCost<K>>{}; });
+    const auto key = sharding_of(l);
+    Sharding<K>& group = shardings[static_cast<std::size_t>(l.zero) | (l.optimizer_offload ? 4U : 0U)];
+    if (group.costs == nullptr || group.key != key)
+      group = {key, &data_parallel.at(key, [] { return ByContent<DataParallelCost<K>>{}; })};
     sharded.resize(contents.size());
     for (std::size_t i = 0; i < contents.size(); ++i)
-      sharded[i] = of_group.get(split->contents[i], data_parallel_costs,
+      sharded[i] = group.costs->get(split->contents[i], data_parallel_costs,
                                 [&] { return data_parallel_cost(scope, job, l, *contents[i], prices); });
+  }
+  void count(const Layout& l) {
+    const std::array<std::int64_t, 5> now{l.dp, l.micro_batch, l.pp, l.tp, l.cp};
+    if (now == counted) return;
+    counted = now;
+    counts = step_counts(job, l);
+  }
+  // What the units hold whatever the sharding.
+  void hold_bytes(const Layout& l) {
+    const std::array<std::int64_t, 4> now{counts.micro_batches, l.dp, l.offloaded_layers, whole_copy(job, l) ? 1 : 0};
+    if (now == bytes_of) return;
+    bytes_of = now;
+    bytes.resize(units.size());
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      bytes[i] = stage_bytes(scope, job, l, units[i], counts.micro_batches);
+      units[i].bytes = &bytes[i];
+    }
   }
   void hold(const Layout& l, std::int64_t m) {
     if (m == micro_batches) return;
     micro_batches = m;
+    bytes_of[0] = -1;
     units.resize(split->runs.size());
     // All micro-batches of these schedules are between their loss and its backward at once.
     const bool all_forward = l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs;
@@ -158,7 +193,7 @@ struct Evaluator<K>::Caches {
                                              micro_batches_in_flight(l.schedule, l.pp, l.vpp, last, m)),
                      .logits = all_forward ? static_cast<double>(m) : 1};
       }
-      units[i] = {.cost = nullptr, .dp = nullptr, .in_flight = in_flight, .first_rank = run.first_rank, .ranks = run.ranks};
+      units[i] = {.cost = nullptr, .dp = nullptr, .bytes = nullptr, .in_flight = in_flight, .first_rank = run.first_rank, .ranks = run.ranks};
     }
   }
 };
@@ -172,7 +207,8 @@ Evaluator<K>::~Evaluator() = default;
 template <class K>
 StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   Caches& c = *caches_;
-  const std::int64_t m = micro_batches(c.job, l);
+  c.count(l);
+  const std::int64_t m = c.counts.micro_batches;
   c.recut(l);
   c.find_split(l);
   c.price_stages(l);
@@ -186,7 +222,8 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
     c.units[i].dp = c.sharded[content];
   }
   const SecondsT<K> p2p = c.message;
-  if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p);
+  c.hold_bytes(l);
+  if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, c.counts);
 
   const auto costs = lane_costs(c.job, l);
   const SimulatedPipeline pipeline = simulate_pipeline(l, m, costs, lane_work(l, costs, extras(), message()));
@@ -200,9 +237,11 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
         unit.in_flight.logits = std::max(unit.in_flight.logits, of_rank.logits);
       }
     }
+    c.bytes_of[0] = -1;
+    c.hold_bytes(l);
     c.micro_batches = -1;  // what was held is not what hold() says
   }
-  return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, &pipeline);
+  return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, c.counts, &pipeline);
 }
 
 template <class K>
