@@ -137,6 +137,7 @@ class BlockSearch {
       of_axis.emplace_back(value, RankedLayout{});
       of_axis.back().second.cost.time = never;
     }
+    best_time_[axis] = of_axis[slot_[axis]].second.cost.time;
   }
 
   void evaluate(const Layout& l) {
@@ -150,8 +151,11 @@ class BlockSearch {
     if (best_.wants(c)) best_.add(c);
     if (p_.front) r_.front.add(c);
     for (const std::size_t a : common_.walked) {
+      if (c.cost.time > best_time_[a]) continue;
       RankedLayout& of_value = r_.best_by_axis[a][slot_[a]].second;
-      if (better(c, of_value)) of_value = c;
+      if (!better(c, of_value)) continue;
+      of_value = c;
+      best_time_[a] = c.cost.time;
     }
   }
 
@@ -163,7 +167,8 @@ class BlockSearch {
   Evaluator<Plain> evaluator_;
   std::array<std::vector<std::int64_t>, axis_count> values_{};
   Memo<1, std::int64_t> below_{};
-  std::array<std::size_t, axis_count> slot_{};
+  std::array<std::size_t, axis_count> slot_{};    // in best_by_axis, of the value that layouts now have
+  std::array<Seconds, axis_count> best_time_{};   // of that slot
 };
 
 // The blocks that the rules on the outer axes keep.

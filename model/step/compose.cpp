@@ -17,12 +17,23 @@ SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, con
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
 
+// What `communication` adds to a window of compute it may hide in: it hides in the usable share of the window, and what
+// hides still slows the compute by `contention` (shared memory bandwidth and units).
+template <class K>
+inline SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication, SecondsT<K> window,
+                    bool overlapped) {
+  if (!overlapped) return choose("not overlapped", communication);
+  const auto hidden =
+      let("t_hidden", min(communication, scope.read("o_dp", dp.usable_window) * window));
+  return communication - hidden + scope.read("x_dp", dp.contention) * hidden;
+}
+
 bool hides_data_parallel(const Layout& l) { return (l.exposed & exposed_data_parallel) == 0; }
 
 // What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
 // (HSDP) may be reduced behind it.
 template <class K, class Adds>
-SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
+inline SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
   if (dp.overlap_replicas) return adds(cost.reduce + cost.reduce_replicas);
   return adds(cost.reduce) + cost.reduce_replicas;
 }

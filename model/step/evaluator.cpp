@@ -1,7 +1,6 @@
 #include "model/step/evaluator.hpp"
 
 #include <algorithm>
-#include <deque>
 
 #include "model/step/layer_book.hpp"
 
@@ -31,9 +30,9 @@ template <class Value>
 struct ByContent {
   std::vector<const Value*> of;
   template <class Make>
-  const Value* get(int content, std::deque<Value>& storage, Make make) {
+  const Value* get(int content, Shelf<Value>& storage, Make make) {
     const auto i = static_cast<std::size_t>(content);
-    if (i >= of.size()) of.resize(i + 1, nullptr);
+    if (i >= of.size()) of.resize(std::max<std::size_t>(i + 1, 2 * of.size()), nullptr);
     if (of[i] == nullptr) of[i] = &storage.emplace_back(make());
     return of[i];
   }
@@ -70,8 +69,8 @@ struct Evaluator<K>::Caches {
   Memo<2, PricedLayers<K>> layers{};
   Memo<3, ByContent<DataParallelCost<K>>> data_parallel{};
   Memo<2, SecondsT<K>> messages{};
-  std::deque<StageCost<K>> stage_costs{};
-  std::deque<DataParallelCost<K>> data_parallel_costs{};
+  Shelf<StageCost<K>> stage_costs{};
+  Shelf<DataParallelCost<K>> data_parallel_costs{};
 
   // The layout evaluated last, and what of it may serve the next one.
   std::array<std::uint64_t, 2> cut{};
@@ -83,6 +82,8 @@ struct Evaluator<K>::Caches {
   std::array<std::int64_t, 5> counted{};
   StepCounts counts{};
   Layout layout{};
+  std::array<std::uint64_t, 2> message_words{};
+  bool has_message = false;         // of `message_words`
   SecondsT<K> message{};
   std::vector<const StageCost<K>*> contents{};             // by RankSplit::contents
   std::vector<const DataParallelCost<K>*> sharded{};
@@ -97,6 +98,7 @@ struct Evaluator<K>::Caches {
     if (now == cut) return;
     cut = now;
     messages.clear();
+    has_message = false;
     drop_stages();
   }
   void drop_stages() {
@@ -126,12 +128,20 @@ struct Evaluator<K>::Caches {
     priced = nullptr;
     micro_batches = -1;
   }
+  // Whether the layers of `l` are those of the layout evaluated last, if their cut is.
+  [[nodiscard]] bool same_layers(const Layout& l) const {
+    return l.micro_batch == layout.micro_batch && l.sp == layout.sp && l.recompute == layout.recompute &&
+           l.recomputed_layers == layout.recomputed_layers && l.vpp == layout.vpp && l.exposed == layout.exposed &&
+           l.exchange == layout.exchange && l.modules == layout.modules;
+  }
   void price_stages(const Layout& l) {
+    if (priced != nullptr && same_layers(l)) return;
     const LayerKey key = layer_key(job, l);
     const auto words = layers_of(key, l);
     if (priced != nullptr && words == layer_words) return;
     layer_words = words;
     bytes_of[0] = -1;
+    priced = nullptr;
     priced = &layers.at(words, [&] {
       PricedLayers<K> p{.costs = &book.get(key), .kept = nullptr};
       if (l.recomputed_layers > 0) {
@@ -164,6 +174,18 @@ struct Evaluator<K>::Caches {
     if (now == counted) return;
     counted = now;
     counts = step_counts(job, l);
+  }
+  void send(const Layout& l) {
+    if (l.pp == 1) {
+      message = {};
+      has_message = false;
+      return;
+    }
+    const auto words = message_of(l);
+    if (has_message && words == message_words) return;
+    message = messages.get(words, [&] { return stage_message(scope, job, l); });
+    message_words = words;
+    has_message = true;
   }
   // What the units hold whatever the sharding.
   void hold_bytes(const Layout& l) {
@@ -214,7 +236,7 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   c.price_stages(l);
   c.shard(l);
   c.hold(l, m);
-  c.message = l.pp == 1 ? SecondsT<K>{} : c.messages.get(message_of(l), [&] { return stage_message(c.scope, c.job, l); });
+  c.send(l);
   c.layout = l;
   for (std::size_t i = 0; i < c.units.size(); ++i) {
     const auto content = static_cast<std::size_t>(c.split->runs[i].content);
