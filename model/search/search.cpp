@@ -131,7 +131,11 @@ class BlockSearch {
   // From now on layouts have `value` on `axis`.
   void enter(std::size_t axis, std::int64_t value) {
     auto& of_axis = r_.best_by_axis[axis];
-    const auto found = std::find_if(of_axis.begin(), of_axis.end(), [&](const auto& e) { return e.first == value; });
+    // Values come in the same order again and again.
+    const std::size_t next = slot_[axis] + 1;
+    const auto found = next < of_axis.size() && of_axis[next].first == value
+                           ? of_axis.begin() + static_cast<std::ptrdiff_t>(next)
+                           : std::find_if(of_axis.begin(), of_axis.end(), [&](const auto& e) { return e.first == value; });
     slot_[axis] = static_cast<std::size_t>(found - of_axis.begin());
     if (found == of_axis.end()) {
       of_axis.emplace_back(value, RankedLayout{});

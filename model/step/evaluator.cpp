@@ -32,7 +32,7 @@ struct ByContent {
   template <class Make>
   const Value* get(int content, Shelf<Value>& storage, Make make) {
     const auto i = static_cast<std::size_t>(content);
-    if (i >= of.size()) of.resize(std::max<std::size_t>(i + 1, 2 * of.size()), nullptr);
+    if (i >= of.size()) of.resize(std::max<std::size_t>({i + 1, 2 * of.size(), 16}), nullptr);
     if (of[i] == nullptr) of[i] = &storage.emplace_back(make());
     return of[i];
   }
