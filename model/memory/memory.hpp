@@ -97,7 +97,33 @@ struct StageLoad {
   Bytes capacity{};               // of the accelerator
 };
 
+// What a stage holds whatever its states are sharded over, and what to know of its passes.
+template <class K>
+struct PassBytes {
+  ScalarT<K> in_flight{};    // micro-batches held at once
+  BytesT<K> activations{};   // of all of them
+  BytesT<K> last{};          // of them, what is left when the last layer's backward runs
+  BytesT<K> outputs{}, logits{};
+  BytesT<K> transient{};     // one layer's recomputed activations, and its gradients
+  BytesT<K> buffers{}, overhead{};
+  BytesT<K> gathers{};       // of a micro-batch, freed but still the communication streams'
+  bool accumulates = false, host_bound = false, runs_ahead = true;
+  Bytes capacity{};
+};
+template <class K>
+[[nodiscard]] PassBytes<K> pass_bytes(Scope<K> scope, const Profile& profile, const StageTensors<K>& tensors,
+                                      const StageLoad& load);
+
+// The tensors that depend on the sharding, as in StageTensors.
+template <class K>
+struct ShardTensors {
+  BytesT<K> quantised{}, gathered{}, updated{}, working_gradients{}, last_gradients{};
+};
+
 // The peak over the moments of a step, in eager order (rajbhandari2020zero §3; zhao2023fsdp §3.4 for gathered units).
+template <class K>
+[[nodiscard]] StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
+                                          const ShardTensors<K>& tensors, const PassBytes<K>& pass);
 template <class K>
 [[nodiscard]] StageMemory<K> stage_memory(Scope<K> scope, const Profile& profile, const StateBytes<K>& states,
                                           const StageTensors<K>& tensors, const StageLoad& load);

@@ -131,12 +131,17 @@ class BlockSearch {
   // From now on layouts have `value` on `axis`.
   void enter(std::size_t axis, std::int64_t value) {
     auto& of_axis = r_.best_by_axis[axis];
-    const auto found = std::find_if(of_axis.begin(), of_axis.end(), [&](const auto& e) { return e.first == value; });
+    // Values come in the same order again and again.
+    const std::size_t next = slot_[axis] + 1;
+    const auto found = next < of_axis.size() && of_axis[next].first == value
+                           ? of_axis.begin() + static_cast<std::ptrdiff_t>(next)
+                           : std::find_if(of_axis.begin(), of_axis.end(), [&](const auto& e) { return e.first == value; });
     slot_[axis] = static_cast<std::size_t>(found - of_axis.begin());
     if (found == of_axis.end()) {
       of_axis.emplace_back(value, RankedLayout{});
       of_axis.back().second.cost.time = never;
     }
+    best_time_[axis] = of_axis[slot_[axis]].second.cost.time;
   }
 
   void evaluate(const Layout& l) {
@@ -150,8 +155,11 @@ class BlockSearch {
     if (best_.wants(c)) best_.add(c);
     if (p_.front) r_.front.add(c);
     for (const std::size_t a : common_.walked) {
+      if (c.cost.time > best_time_[a]) continue;
       RankedLayout& of_value = r_.best_by_axis[a][slot_[a]].second;
-      if (better(c, of_value)) of_value = c;
+      if (!better(c, of_value)) continue;
+      of_value = c;
+      best_time_[a] = c.cost.time;
     }
   }
 
@@ -163,7 +171,8 @@ class BlockSearch {
   Evaluator<Plain> evaluator_;
   std::array<std::vector<std::int64_t>, axis_count> values_{};
   Memo<1, std::int64_t> below_{};
-  std::array<std::size_t, axis_count> slot_{};
+  std::array<std::size_t, axis_count> slot_{};    // in best_by_axis, of the value that layouts now have
+  std::array<Seconds, axis_count> best_time_{};   // of that slot
 };
 
 // The blocks that the rules on the outer axes keep.

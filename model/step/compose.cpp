@@ -8,13 +8,7 @@
 namespace napkin {
 namespace {
 
-// Share of a stage's layers whose saved tensors wait in host memory.
-template <class K>
-double offloaded_share(const Layout& l, const StageUnit<K>& s) {
-  return s.cost->depth > 0 ? std::min(1.0, static_cast<double>(l.offloaded_layers) / s.cost->depth) : 0.0;
-}
-
-// What moving them adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
+// What moving offloaded tensors adds to each pass: the link to the host works beside the kernels (ren2021zerooffload).
 template <class K>
 SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> window) {
   if (l.offloaded_layers == 0) return {};
@@ -23,20 +17,30 @@ SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, con
   return let("offload_exposed", max(SecondsT<K>{}, transfer - window), "ren2021zerooffload");
 }
 
+// What `communication` adds to a window of compute it may hide in: it hides in the usable share of the window, and what
+// hides still slows the compute by `contention` (shared memory bandwidth and units).
+template <class K>
+inline SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication, SecondsT<K> window,
+                    bool overlapped) {
+  if (!overlapped) return choose("not overlapped", communication);
+  const auto hidden =
+      let("t_hidden", min(communication, scope.read("o_dp", dp.usable_window) * window));
+  return communication - hidden + scope.read("x_dp", dp.contention) * hidden;
+}
+
 bool hides_data_parallel(const Layout& l) { return (l.exposed & exposed_data_parallel) == 0; }
 
 // What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
 // (HSDP) may be reduced behind it.
 template <class K, class Adds>
-SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
+inline SecondsT<K> reduce_exposed(const DataParallel& dp, const DataParallelCost<K>& cost, Adds adds) {
   if (dp.overlap_replicas) return adds(cost.reduce + cost.reduce_replicas);
   return adds(cost.reduce) + cost.reduce_replicas;
 }
 
-}  // namespace
-
 template <class K>
-StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
+[[gnu::always_inline]] inline StagePace<K> pace_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s,
+                                                   SecondsT<K> message) {
   const DataParallel& dp = job.profile->data_parallel;
   const bool hides = hides_data_parallel(l);
   StagePace<K> p;
@@ -62,8 +66,6 @@ StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const S
   return p;
 }
 
-namespace {
-
 // Accelerators whose steps do not drift apart: a node, or a torus slice, which runs one program in lockstep.
 long long lockstep(const Network& n) {
   const bool torus = !n.tiers.empty() && n.tiers[0].topology == Tier::Topology::torus && n.tiers.size() > 1;
@@ -80,49 +82,18 @@ SecondsT<K> pair_saving(const Layout& l, const StagePace<K>& pace, const StageCo
   return let("pair_saving", (pace.forward + pace.backward - together) / stages, "deepseek-ai2024v3");
 }
 
-int communicators(const Layout& l) {
-  return (l.tp > 1) + (l.cp > 1) + (l.ep > 1) + (l.pp > 1) + (l.dp > 1);
-}
-
 }  // namespace
 
+StepCounts step_counts(const Job& job, const Layout& l) {
+  StepCounts counts{.micro_batches = micro_batches(job, l)};
+  const double beyond = static_cast<double>(gpus(l)) / static_cast<double>(lockstep(job.hardware->network));
+  if (beyond > 1) counts.doublings = std::log2(beyond);
+  return counts;
+}
+
 template <class K>
-StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s) {
-  StageTensors<K> t = s.cost->tensors;
-  // Gathered units are quantised as they come; frozen weights are stored quantised.
-  if (l.zero >= 3 || job.adapters.any()) t.quantised = {};
-  t.gathered = s.dp->gathered;
-  t.updated = s.dp->updated;
-  t.working_gradients = s.dp->working_gradients;
-  t.last_gradients = s.dp->last_gradients;
-  // Autocast: the residual stream is in fp32, and what the norms keep of it.
-  if (l.zero < 2 && job.profile->bytes.compute_copy.value > 0)
-    t.activations += s.cost->depth * (scope.read("B_autocast", job.profile->saved.autocast) *
-                                      (t.hidden_state / scope.input("e", job.precision.base_bytes)));
-  if (const double share = l.offloaded_layers > 0 ? offloaded_share(l, s) : 0; share > 0) {
-    // Two layers are on their way at a time, one out and one back.
-    const auto layer = t.activations / s.cost->depth;
-    t.transient += 2 * layer;
-    t.activations = let("act_kept", (1 - share) * t.activations);
-  }
-  const bool forwards_first = l.pp > 1 && (l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs);
-  const double m = static_cast<double>(micro_batches(job, l));
-  const bool put_off = l.pp > 1 && (l.schedule == Schedule::zb_h1 || l.schedule == Schedule::zb_h2 ||
-                                    l.schedule == Schedule::zb_v || l.schedule == Schedule::zb_interleaved);
-  return stage_memory(scope, *job.profile, s.dp->states, t,
-                      StageLoad{.in_flight = s.in_flight,
-                                .micro_batches = m,
-                                .weights_put_off = put_off ? std::min(m, static_cast<double>(l.pp) / l.vpp) : 0,
-                                .accumulates = m > 1 && !forwards_first,
-                                .tp = l.tp,
-                                .chunks = l.vpp,
-                                .sp = l.sp,
-                                .pipelined = l.pp > 1,
-                                .layers = s.cost->depth,
-                                .host_bound = s.cost->host_bound,
-                                .runs_ahead = !slow_cluster(job),
-                                .communicators = communicators(l),
-                                .capacity = job.hardware->accelerator.capacity.value});
+StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s, SecondsT<K> message) {
+  return pace_of(scope, job, l, s, message);
 }
 
 template <class K>
@@ -141,7 +112,7 @@ SecondsT<K> stage_message(Scope<K> scope, const Job& job, const Layout& l) {
 
 template <class K>
 StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<const StageUnit<K>> stages,
-                    SecondsT<K> p2p, const SimulatedPipeline* simulated) {
+                    SecondsT<K> p2p, const StepCounts& counts, const SimulatedPipeline* simulated) {
   const DataParallel& dp = job.profile->data_parallel;
   StepCost<K> step;
 
@@ -149,7 +120,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   StagePace<K> slowest;
   StageTimes<K> times;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StagePace<K> p = stage_pace(scope, job, l, stages[i], p2p);
+    const StagePace<K> p = pace_of(scope, job, l, stages[i], p2p);
     const auto work = stages[i].ranks * (p.forward + p.backward);
     times.sum_forward += stages[i].ranks * p.forward;
     times.sum_backward += stages[i].ranks * p.backward;
@@ -165,7 +136,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   }
   const StageUnit<K>& s = stages[static_cast<std::size_t>(step.slowest)];
   const StageCost<K>& c = *s.cost;
-  const double count = static_cast<double>(micro_batches(job, l));
+  const double count = static_cast<double>(counts.micro_batches);
   const auto m = scope.input("m", count, "micro-batches: batch / (dp · micro-batch)");
   const auto set = [&](Term t, SecondsT<K> v) {
     step.terms[static_cast<std::size_t>(t)] = let(term_names[static_cast<std::size_t>(t)], v);
@@ -209,7 +180,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
     if (simulated == nullptr) {
       // A forward and a backward run together compute while the other's experts communicate (deepseek-ai2024v3 §3.2.1).
       times.pair_saving = pair_saving(l, slowest, c);
-      const PipelineTime<K> pipeline = pipeline_time(l.schedule, l.pp, l.vpp, micro_batches(job, l), times);
+      const PipelineTime<K> pipeline = pipeline_time(l.schedule, l.pp, l.vpp, counts.micro_batches, times);
       set(Term::bubble, pipeline.bubble);
       if (pipeline.saved > SecondsT<K>{})
         set(Term::ep_comm, step.terms[static_cast<std::size_t>(Term::ep_comm)] - pipeline.saved);
@@ -265,9 +236,8 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
   SecondsT<K> sum = step.terms[0];
   for (std::size_t t = 1; t < static_cast<std::size_t>(Term::straggler); ++t) sum = sum + step.terms[t];
   sum = let("t_work", sum);
-  const double beyond = static_cast<double>(gpus(l)) / static_cast<double>(lockstep(job.hardware->network));
-  if (beyond > 1) {
-    const auto doublings = scope.input("doublings", std::log2(beyond), "log2(accelerators / accelerators in step)");
+  if (counts.doublings > 0) {
+    const auto doublings = scope.input("doublings", counts.doublings, "log2(accelerators / accelerators in step)");
     set(Term::straggler, scope.read("x_straggler", job.profile->straggler) * doublings * sum);
   }
   step.time = let("step_time", sum + step.terms[static_cast<std::size_t>(Term::straggler)] +
@@ -278,9 +248,8 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
 
 #define NAPKIN_INSTANTIATE(K)                                                                              \
   template StepCost<K> compose(Scope<K>, const Job&, const Layout&, std::span<const StageUnit<K>>, SecondsT<K>, \
-                               const SimulatedPipeline*);                                              \
+                               const StepCounts&, const SimulatedPipeline*);                           \
   template StagePace<K> stage_pace(Scope<K>, const Job&, const Layout&, const StageUnit<K>&, SecondsT<K>);     \
-  template StageMemory<K> stage_memory_of(Scope<K>, const Job&, const Layout&, const StageUnit<K>&);       \
   template SecondsT<K> stage_message(Scope<K>, const Job&, const Layout&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)

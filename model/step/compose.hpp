@@ -6,9 +6,8 @@
 #include <string_view>
 
 #include "model/pipeline/pipeline.hpp"
-#include "model/step/data_parallel.hpp"
 #include "model/step/simulated.hpp"
-#include "model/step/stage_cost.hpp"
+#include "model/step/stage_memory.hpp"
 
 namespace napkin {
 
@@ -34,15 +33,6 @@ inline constexpr std::array<std::string_view, term_count> term_names{
     "backward_elementwise", "recompute",   "head_and_embedding",  "tp_comm",       "cp_comm",
     "ep_comm",       "pp_comm",            "host",                "offload",       "bubble",        "dp_comm",
     "param_gather",  "optimizer",          "straggler",           "fixed"};
-
-// A pipeline stage (or a run of equal ones) with what its layout makes of it.
-template <class K>
-struct StageUnit {
-  const StageCost<K>* cost{};
-  const DataParallelCost<K>* dp{};
-  InFlight in_flight;  // most micro-batches held at once by any of these ranks
-  int first_rank = 0, ranks = 1;
-};
 
 // The step as a stopwatch between its parts sees it, on the slowest stage: what stands in neither (bubble, stragglers, the
 // fixed part) belongs to none.
@@ -73,15 +63,18 @@ template <class K>
 [[nodiscard]] StagePace<K> stage_pace(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s,
                                       SecondsT<K> message);
 
+// Numbers of a layout that few of its axes change.
+struct StepCounts {
+  std::int64_t micro_batches = 1;
+  double doublings = 0;  // log2(accelerators / accelerators in lockstep) where there are more
+};
+[[nodiscard]] StepCounts step_counts(const Job& job, const Layout& l);
+
 // `p2p` is one message between neighbouring stages; `simulated`, where there is one, replaces the closed form.
 template <class K>
 [[nodiscard]] StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l,
-                                  std::span<const StageUnit<K>> stages, SecondsT<K> p2p,
+                                  std::span<const StageUnit<K>> stages, SecondsT<K> p2p, const StepCounts& counts,
                                   const SimulatedPipeline* simulated = nullptr);
-
-// Device bytes of one stage; compose() takes the fullest.
-template <class K>
-[[nodiscard]] StageMemory<K> stage_memory_of(Scope<K> scope, const Job& job, const Layout& l, const StageUnit<K>& s);
 
 // One message between neighbouring stages: boundary_bytes() of a micro-batch, scattered under SP. What of it is exposed.
 template <class K>

@@ -210,19 +210,9 @@ DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Lay
   return c;
 }
 
-template <class K>
-SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication, SecondsT<K> window,
-                    bool overlapped) {
-  if (!overlapped) return choose("not overlapped", communication);
-  const auto hidden =
-      let("t_hidden", min(communication, scope.read("o_dp", dp.usable_window) * window));
-  return communication - hidden + scope.read("x_dp", dp.contention) * hidden;
-}
-
 #define NAPKIN_INSTANTIATE(K)                                                                                       \
   template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&);        \
-  template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&, Prices<K>&); \
-  template SecondsT<K> exposed(Scope<K>, const DataParallel&, SecondsT<K>, SecondsT<K>, bool);
+  template DataParallelCost<K> data_parallel_cost(Scope<K>, const Job&, const Layout&, const StageCost<K>&, Prices<K>&);
 NAPKIN_INSTANTIATE(Plain)
 NAPKIN_INSTANTIATE(Traced)
 #undef NAPKIN_INSTANTIATE

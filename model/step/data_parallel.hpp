@@ -35,10 +35,4 @@ template <class K>
 [[nodiscard]] DataParallelCost<K> data_parallel_cost(Scope<K> scope, const Job& job, const Layout& l,
                                                      const StageCost<K>& stage, Prices<K>& prices);
 
-// What `communication` adds to a window of compute it may hide in: it hides in the usable share of the window, and what
-// hides still slows the compute by `contention` (shared memory bandwidth and units).
-template <class K>
-[[nodiscard]] SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> communication,
-                                  SecondsT<K> window, bool overlapped);
-
 }  // namespace napkin

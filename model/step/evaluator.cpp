@@ -1,7 +1,6 @@
 #include "model/step/evaluator.hpp"
 
 #include <algorithm>
-#include <deque>
 
 #include "model/step/layer_book.hpp"
 
@@ -31,9 +30,9 @@ template <class Value>
 struct ByContent {
   std::vector<const Value*> of;
   template <class Make>
-  const Value* get(int content, std::deque<Value>& storage, Make make) {
+  const Value* get(int content, Shelf<Value>& storage, Make make) {
     const auto i = static_cast<std::size_t>(content);
-    if (i >= of.size()) of.resize(i + 1, nullptr);
+    if (i >= of.size()) of.resize(std::max<std::size_t>({i + 1, 2 * of.size(), 16}), nullptr);
     if (of[i] == nullptr) of[i] = &storage.emplace_back(make());
     return of[i];
   }
@@ -45,6 +44,13 @@ struct PricedLayers {
   const LayerCosts<K>* costs;
   const LayerCosts<K>* kept;
   ByContent<StageCost<K>> stages{};
+};
+
+// What one sharding costs each content.
+template <class K>
+struct Sharding {
+  std::array<std::uint64_t, 3> key{};
+  ByContent<DataParallelCost<K>>* costs = nullptr;
 };
 
 }  // namespace
@@ -63,8 +69,8 @@ struct Evaluator<K>::Caches {
   Memo<2, PricedLayers<K>> layers{};
   Memo<3, ByContent<DataParallelCost<K>>> data_parallel{};
   Memo<2, SecondsT<K>> messages{};
-  std::deque<StageCost<K>> stage_costs{};
-  std::deque<DataParallelCost<K>> data_parallel_costs{};
+  Shelf<StageCost<K>> stage_costs{};
+  Shelf<DataParallelCost<K>> data_parallel_costs{};
 
   // The layout evaluated last, and what of it may serve the next one.
   std::array<std::uint64_t, 2> cut{};
@@ -73,11 +79,18 @@ struct Evaluator<K>::Caches {
   const SplitTable* table = nullptr;
   const RankSplit* split = nullptr;
   std::int64_t micro_batches = -1;  // of `units`; −1: not known
+  std::array<std::int64_t, 5> counted{};
+  StepCounts counts{};
   Layout layout{};
+  std::array<std::uint64_t, 2> message_words{};
+  bool has_message = false;         // of `message_words`
   SecondsT<K> message{};
   std::vector<const StageCost<K>*> contents{};             // by RankSplit::contents
   std::vector<const DataParallelCost<K>*> sharded{};
   std::vector<StageUnit<K>> units{};
+  std::vector<PassBytes<K>> bytes{};                       // by unit
+  std::array<std::int64_t, 4> bytes_of{-1, 0, 0, 0};       // what of the layout they hold for; −1: none
+  std::array<Sharding<K>, 8> shardings{};                  // those used last, by ZeRO stage and offload
 
   // Layouts come grouped by their cut: what belongs to another one is dropped, so that the tables stay small.
   void recut(const Layout& l) {
@@ -85,12 +98,14 @@ struct Evaluator<K>::Caches {
     if (now == cut) return;
     cut = now;
     messages.clear();
+    has_message = false;
     drop_stages();
   }
   void drop_stages() {
     priced = nullptr;
     layers.clear();
     data_parallel.clear();
+    shardings.fill({});
     stage_costs.clear();
     data_parallel_costs.clear();
   }
@@ -113,11 +128,20 @@ struct Evaluator<K>::Caches {
     priced = nullptr;
     micro_batches = -1;
   }
+  // Whether the layers of `l` are those of the layout evaluated last, if their cut is.
+  [[nodiscard]] bool same_layers(const Layout& l) const {
+    return l.micro_batch == layout.micro_batch && l.sp == layout.sp && l.recompute == layout.recompute &&
+           l.recomputed_layers == layout.recomputed_layers && l.vpp == layout.vpp && l.exposed == layout.exposed &&
+           l.exchange == layout.exchange && l.modules == layout.modules;
+  }
   void price_stages(const Layout& l) {
+    if (priced != nullptr && same_layers(l)) return;
     const LayerKey key = layer_key(job, l);
     const auto words = layers_of(key, l);
     if (priced != nullptr && words == layer_words) return;
     layer_words = words;
+    bytes_of[0] = -1;
+    priced = nullptr;
     priced = &layers.at(words, [&] {
       PricedLayers<K> p{.costs = &book.get(key), .kept = nullptr};
       if (l.recomputed_layers > 0) {
@@ -136,15 +160,48 @@ struct Evaluator<K>::Caches {
       });
   }
   void shard(const Layout& l) {
-    auto& of_group = data_parallel.at(sharding_of(l), [] { return ByContent<DataParallelCost<K>>{}; });
+    const auto key = sharding_of(l);
+    Sharding<K>& group = shardings[static_cast<std::size_t>(l.zero) | (l.optimizer_offload ? 4U : 0U)];
+    if (group.costs == nullptr || group.key != key)
+      group = {key, &data_parallel.at(key, [] { return ByContent<DataParallelCost<K>>{}; })};
     sharded.resize(contents.size());
     for (std::size_t i = 0; i < contents.size(); ++i)
-      sharded[i] = of_group.get(split->contents[i], data_parallel_costs,
+      sharded[i] = group.costs->get(split->contents[i], data_parallel_costs,
                                 [&] { return data_parallel_cost(scope, job, l, *contents[i], prices); });
+  }
+  void count(const Layout& l) {
+    const std::array<std::int64_t, 5> now{l.dp, l.micro_batch, l.pp, l.tp, l.cp};
+    if (now == counted) return;
+    counted = now;
+    counts = step_counts(job, l);
+  }
+  void send(const Layout& l) {
+    if (l.pp == 1) {
+      message = {};
+      has_message = false;
+      return;
+    }
+    const auto words = message_of(l);
+    if (has_message && words == message_words) return;
+    message = messages.get(words, [&] { return stage_message(scope, job, l); });
+    message_words = words;
+    has_message = true;
+  }
+  // What the units hold whatever the sharding.
+  void hold_bytes(const Layout& l) {
+    const std::array<std::int64_t, 4> now{counts.micro_batches, l.dp, l.offloaded_layers, whole_copy(job, l) ? 1 : 0};
+    if (now == bytes_of) return;
+    bytes_of = now;
+    bytes.resize(units.size());
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      bytes[i] = stage_bytes(scope, job, l, units[i], counts.micro_batches);
+      units[i].bytes = &bytes[i];
+    }
   }
   void hold(const Layout& l, std::int64_t m) {
     if (m == micro_batches) return;
     micro_batches = m;
+    bytes_of[0] = -1;
     units.resize(split->runs.size());
     // All micro-batches of these schedules are between their loss and its backward at once.
     const bool all_forward = l.schedule == Schedule::gpipe || l.schedule == Schedule::looped_bfs;
@@ -158,7 +215,7 @@ struct Evaluator<K>::Caches {
                                              micro_batches_in_flight(l.schedule, l.pp, l.vpp, last, m)),
                      .logits = all_forward ? static_cast<double>(m) : 1};
       }
-      units[i] = {.cost = nullptr, .dp = nullptr, .in_flight = in_flight, .first_rank = run.first_rank, .ranks = run.ranks};
+      units[i] = {.cost = nullptr, .dp = nullptr, .bytes = nullptr, .in_flight = in_flight, .first_rank = run.first_rank, .ranks = run.ranks};
     }
   }
 };
@@ -172,13 +229,14 @@ Evaluator<K>::~Evaluator() = default;
 template <class K>
 StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   Caches& c = *caches_;
-  const std::int64_t m = micro_batches(c.job, l);
+  c.count(l);
+  const std::int64_t m = c.counts.micro_batches;
   c.recut(l);
   c.find_split(l);
   c.price_stages(l);
   c.shard(l);
   c.hold(l, m);
-  c.message = l.pp == 1 ? SecondsT<K>{} : c.messages.get(message_of(l), [&] { return stage_message(c.scope, c.job, l); });
+  c.send(l);
   c.layout = l;
   for (std::size_t i = 0; i < c.units.size(); ++i) {
     const auto content = static_cast<std::size_t>(c.split->runs[i].content);
@@ -186,7 +244,8 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
     c.units[i].dp = c.sharded[content];
   }
   const SecondsT<K> p2p = c.message;
-  if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p);
+  c.hold_bytes(l);
+  if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, c.counts);
 
   const auto costs = lane_costs(c.job, l);
   const SimulatedPipeline pipeline = simulate_pipeline(l, m, costs, lane_work(l, costs, extras(), message()));
@@ -200,9 +259,11 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
         unit.in_flight.logits = std::max(unit.in_flight.logits, of_rank.logits);
       }
     }
+    c.bytes_of[0] = -1;
+    c.hold_bytes(l);
     c.micro_batches = -1;  // what was held is not what hold() says
   }
-  return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, &pipeline);
+  return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, c.counts, &pipeline);
 }
 
 template <class K>

@@ -36,6 +36,10 @@ const LayerCosts<K>& LayerBook<K>::get(const LayerKey& key) {
   const Architecture& a = *job_.model;
   std::vector<LayerCosts<K>> costs(keys.size());
   std::vector<LayerCost<K>> of_kind(keys.size());
+  for (LayerCosts<K>& c : costs) {
+    c.layers.reserve(a.kinds.size());
+    c.parameters.reserve(a.kinds.size());
+  }
   for (std::size_t kind = 0; kind < a.kinds.size(); ++kind) {
     price_kind(kind, keys, of_kind);
     const auto parameters = layer_rank_parameters(scope_, a, a.kinds[kind], key.tp, key.ep, key.etp);

@@ -4,14 +4,15 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
+
+#include "model/step/shelf.hpp"
 
 namespace napkin {
 
 // Values do not move: a reference stays valid as long as the table; with `Storage` a vector, until the next call.
-template <std::size_t N, class Value, template <class...> class Storage = std::deque>
+template <std::size_t N, class Value, template <class...> class Storage = Shelf>
 class Memo {
  public:
   using Key = std::array<std::uint64_t, N>;
