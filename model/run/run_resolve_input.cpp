@@ -30,6 +30,7 @@ class Resolver {
     refuse_unmodelled();
     run_.assumptions = run_.model->assumptions;
     set_profile();
+    set_dropout();
     set_hardware();
     set_job(with_layout);
     set_slice();
@@ -104,6 +105,18 @@ class Resolver {
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
 
+  // Frameworks of the time before fused attention train with dropout unless told otherwise (Megatron-LM arguments.py:
+  // attention and hidden dropout 0.1), and so did the models of the time (brown2020). A record's own word counts.
+  void set_dropout() {
+    const auto kernel = run_.profile->attention.find("");
+    if (kernel == run_.profile->attention.end() || kernel->second != "unfused" || run_.model->dropout) return;
+    if (!r_.model_json.starts_with('{') || r_.model_json.find("\"dropout\"") != std::string::npos) return;
+    Architecture a = *run_.model;
+    a.dropout = true;
+    run_.model = std::make_shared<const Architecture>(std::move(a));
+    assume("dropout = on (the framework's default of that year)");
+  }
+
   void set_hardware() {
     const std::string& name = required(r_.hardware, "hardware", "a name from `napkin hw list` or a file");
     Hardware h = named("hardware", [&] { return r_.library ? *r_.library->hardware(name) : read_hardware(name, r_.edits); });
@@ -138,6 +151,8 @@ class Resolver {
     job.hardware = run_.hardware.get();
     job.profile = run_.profile.get();
     job.measured = r_.network;
+    if (r_.release) job.release = *r_.release;
+    else if (r_.year.value_or(0) > 0) job.release = 12 * *r_.year + 11;
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
     set_adapters(job);
