@@ -30,7 +30,6 @@ class Resolver {
     refuse_unmodelled();
     run_.assumptions = run_.model->assumptions;
     set_profile();
-    set_dropout();
     set_hardware();
     set_job(with_layout);
     set_slice();
@@ -103,18 +102,6 @@ class Resolver {
     }
     if (p.newest) assume(fmt::format("year: the newest release of {}", p.name));
     run_.profile = std::make_shared<const Profile>(std::move(p));
-  }
-
-  // Frameworks of the time before fused attention train with dropout unless told otherwise (Megatron-LM arguments.py:
-  // attention and hidden dropout 0.1), and so did the models of the time (brown2020). A record's own word counts.
-  void set_dropout() {
-    const auto kernel = run_.profile->attention.find("");
-    if (kernel == run_.profile->attention.end() || kernel->second != "unfused" || run_.model->dropout) return;
-    if (!r_.model_json.starts_with('{') || r_.model_json.find("\"dropout\"") != std::string::npos) return;
-    Architecture a = *run_.model;
-    a.dropout = true;
-    run_.model = std::make_shared<const Architecture>(std::move(a));
-    assume("dropout = on (the framework's default of that year)");
   }
 
   void set_hardware() {

@@ -24,9 +24,10 @@ SecondsT<K> offload_exposed(Scope<K> scope, const Job& job, const Layout& l, con
 }
 
 // ZeRO-3 gathers parameters for each pass; so does FSDP under ZeRO-2 for the forward pass of each micro-batch, as the
-// backward pass reshards (SHARD_GRAD_OP; zhao2023fsdp), where the shards are of the units of the model.
+// backward pass reshards (SHARD_GRAD_OP; zhao2023fsdp §4.1). FSDP is what copies units or gathers them on demand.
 bool gathers_each_pass(const Job& job, const Layout& l) {
-  return l.zero >= 3 || (l.zero == 2 && l.pp == 1 && job.profile->default_zero == 3);
+  const DataParallel& dp = job.profile->data_parallel;
+  return l.zero >= 3 || (l.zero == 2 && l.pp == 1 && (dp.unit_copies || !dp.prefetch_backward));
 }
 
 bool hides_data_parallel(const Layout& l) { return (l.exposed & exposed_data_parallel) == 0; }
