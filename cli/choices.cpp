@@ -11,6 +11,7 @@
 #include "cli/space_flags.hpp"
 #include "model/decision/choice.hpp"
 #include "model/decision/difference.hpp"
+#include "model/frameworks/lack_input.hpp"
 #include "model/run/run_input.hpp"
 #include "model/validation/statistics.hpp"
 
@@ -37,10 +38,29 @@ struct Compared {
 };
 
 std::string problem_of(const Replay& r) {
-  // `configuration` ends with the source, which is not the problem's.
-  const std::string& all = r.run.configuration;
-  return all.substr(0, all.rfind('|')) + '|' + r.run.hardware + '|' + r.run.precision + '|' + r.run.framework + '|' +
-         r.run.task;
+  return fmt::format("{}|{}|{}|{}", r.run.model, r.run.hardware, r.run.gpus, r.run.task);
+}
+
+// The month of the release that a record names in passing, as NVIDIA's containers are called: "NeMo 25.02", "v25.02.02",
+// "ngc24.04". Of the record's year, or nothing.
+std::optional<int> named_release(const Field& record) {
+  const auto year = record.find("year");
+  if (!year || record.has("release")) return {};
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (const char* key : {"source", "id", "locator"}) {
+    const auto f = record.find(key);
+    if (!f) continue;
+    std::string text = f->string();
+    std::replace(text.begin(), text.end(), '_', '.');
+    for (std::size_t i = 0; i + 5 <= text.size(); ++i) {
+      if (i > 0 && digit(text[i - 1])) continue;
+      if (i + 5 < text.size() && digit(text[i + 5])) continue;
+      if (!digit(text[i]) || !digit(text[i + 1]) || text[i + 2] != '.') continue;
+      const auto month = month_of("20" + text.substr(i, 2) + "-" + text.substr(i + 3, 2));
+      if (month && *month / 12 == year->integer(1990, 2100)) return month;
+    }
+  }
+  return {};
 }
 
 double speed(const Replay& r) {
@@ -160,6 +180,7 @@ Json to_json(const std::vector<Compared>& all, const Selection& s) {
       row["gain"] = c.choice.gain();
       row["differs"] = differs(c);
     }
+    for (const Choice::Dropped& d : c.choice.lacks) row["lacks"][d.name] = d.layouts;
     row["mostly"] = mostly(c);
     row["within_10_pct"] = c.near();
   }
@@ -221,6 +242,26 @@ Table far_table(const std::vector<Compared>& all, OutputFormat format) {
   return t;
 }
 
+// What the builders' releases could not run, with the layouts that the searches lost by it.
+Table lacks_table(const std::vector<Compared>& all, OutputFormat format) {
+  Table t;
+  t.title = "Dropped from the searches: what the release of that date could not run";
+  t.columns = {{"framework", false}, {"rule", false}, {"source", false}, {"choices", true}, {"layouts", true}};
+  std::map<std::pair<std::string, std::string>, std::pair<std::size_t, double>> sums;
+  std::map<std::pair<std::string, std::string>, std::string> sources;
+  for (const Compared& c : all)
+    for (const Choice::Dropped& d : c.choice.lacks) {
+      const std::pair key{c.run.profile->name, d.name};
+      ++sums[key].first;
+      sums[key].second += static_cast<double>(d.layouts);
+      sources[key] = d.source;
+    }
+  (void)format;
+  for (const auto& [key, n] : sums)
+    t.rows.push_back({key.first, key.second, sources[key], std::to_string(n.first), format_count(n.second)});
+  return t;
+}
+
 std::string summary_text(const std::vector<Compared>& all, const Selection& s) {
   const Totals t = totals(all);
   if (all.empty())
@@ -238,8 +279,8 @@ std::string summary_text(const std::vector<Compared>& all, const Selection& s) {
 
 constexpr const char* heading =
     "# The builders' layouts against ours\n\n`napkin validate --choices --format md`: for every distinct model, "
-    "hardware, GPU count, batch, sequence, precision and framework of "
-    "published runs, the layout measured fastest, against the default space of that framework's profile. Rank: place "
+    "hardware, GPU count and task of published runs, the layout measured fastest, against the default space of that "
+    "framework's profile at that batch, sequence and precision, less what the release of that date could not run. Rank: place "
     "by predicted step time among the layouts that leave 6 % of "
     "memory free. Gain: their predicted step over our best's, less one; negative where theirs uses what the search has "
     "not, or the margin. Per GPU: predicted share of the capacity.\n\n";
@@ -253,8 +294,16 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
   executor(all.size(), [&](std::size_t i) {
     all[i].chosen = s.chosen[i];
     const SourceText& text = *s.chosen[i].source;
-    all[i].run = resolve(read_run_record(Document::parse_line(text.text, text.file, text.line).root()));
-    all[i].choice = choice_of(all[i].run.job, all[i].run.layout, run_in_order);
+    const Document d = Document::parse_line(text.text, text.file, text.line);
+    RunRequest request = read_run_record(d.root());
+    if (!request.release) request.release = named_release(d.root());
+    all[i].run = resolve(request);
+    // The same recipe: where theirs does not hide the experts' exchange, ours does not either.
+    Job job = all[i].run.job;
+    Profile plain = *job.profile;
+    plain.overlap.expert_parallel_chunks = plain.overlap.expert_parallel;
+    if (all[i].run.layout.vpp == 1) job.profile = &plain;
+    all[i].choice = choice_of(job, all[i].run.layout, run_in_order);
   });
   std::stable_sort(all.begin(), all.end(),
                    [](const Compared& a, const Compared& b) { return a.choice.gain() > b.choice.gain(); });
@@ -264,6 +313,8 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
   if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty())
     print(render(far, format) + "\n");
   print(render(choices_table(all, shown, format), format));
+  if (const Table lacks = lacks_table(all, format); format != OutputFormat::csv && !lacks.rows.empty())
+    print("\n" + render(lacks, format));
 }
 
 }  // namespace napkin::cli

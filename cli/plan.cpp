@@ -186,7 +186,7 @@ void run(Options o, Session& session) {
     print(render(ranking, o.format));
     if (o.format != OutputFormat::csv) print("\n" + render(alternatives_table(base, outcome), o.format));
   }
-  if (o.rules && o.format != OutputFormat::csv) print("\n" + render(dropped_table(outcome), o.format));
+  if (o.rules && o.format != OutputFormat::csv) print("\n" + render(dropped_table(base.job, outcome), o.format));
   note(fmt::format("{} layouts evaluated, {} fit; {:.0f} ms", outcome.searched, outcome.feasible, 1e3 * elapsed));
 }
 

@@ -101,12 +101,13 @@ Table alternatives_table(const Run& base, const Outcome& o) {
   return t;
 }
 
-Table dropped_table(const Outcome& o) {
+Table dropped_table(const Job& job, const Outcome& o) {
+  const RuleSet set(job);
   Table t;
   t.title = "Layouts dropped";
   t.columns = {{"rule", false}, {"layouts", true}};
   for (std::size_t i = 0; i < o.dropped.size(); ++i)
-    if (o.dropped[i] > 0) t.rows.push_back({std::string(rules()[i].name), format_count(static_cast<double>(o.dropped[i]))});
+    if (o.dropped[i] > 0) t.rows.push_back({std::string(set.name(i)), format_count(static_cast<double>(o.dropped[i]))});
   t.rows.push_back({"fits in memory", format_count(static_cast<double>(o.searched - o.feasible))});
   return t;
 }
@@ -114,13 +115,14 @@ Table dropped_table(const Outcome& o) {
 std::string infeasible_text(const Run& base, const Outcome& o, const WayOut& out, double margin) {
   if (!o.closest) {
     // No layout passed the rules: name the last rule that any of them came to.
+    const RuleSet set(base.job);
     std::size_t most = o.dropped.size();
     for (std::size_t i = 0; i < o.dropped.size(); ++i)
-      if (o.dropped[i] > 0 && (most == o.dropped.size() || rules()[i].needs >= rules()[most].needs)) most = i;
+      if (o.dropped[i] > 0 && (most == o.dropped.size() || set.needs(i) >= set.needs(most))) most = i;
     if (most == o.dropped.size()) return "No layout is left: the limits given exclude every one.\n";
     return fmt::format("No layout is valid on {} GPUs with {} sequences of {}: the last rule to drop any was \"{}\" [{}]; "
                        "--rules counts them all.\n",
-                       base.job.gpus, base.job.batch, base.job.sequence, rules()[most].name, rules()[most].source);
+                       base.job.gpus, base.job.batch, base.job.sequence, set.name(most), set.source(most));
   }
   const StageMemory<Plain>& m = o.closest->cost.memory;
   std::string s = fmt::format("No layout of {} fits: the smallest needs {} of {} per GPU{}, most of it {}: {}.\n",
@@ -168,7 +170,8 @@ nlohmann::ordered_json plan_json(const RunRequest& request, const Run& base, con
   j["pruned"] = 0;
   j["feasible"] = o.feasible;
   auto& dropped = j["dropped"];
-  for (std::size_t i = 0; i < o.dropped.size(); ++i) dropped[std::string(rules()[i].name)] = o.dropped[i];
+  const RuleSet set(base.job);
+  for (std::size_t i = 0; i < o.dropped.size(); ++i) dropped[std::string(set.name(i))] = o.dropped[i];
   dropped["fits in memory"] = o.searched - o.feasible;
   j["elapsed_s"] = elapsed_s;
   j["finalists"] = {{"simulated", timing.simulated},

@@ -16,7 +16,7 @@ namespace napkin::cli {
 [[nodiscard]] Table ranking_table(const Run& base, const Outcome& o, const FinalistTiming& timing, OutputFormat format);
 // What the best layout with a different choice on one axis would cost, and why.
 [[nodiscard]] Table alternatives_table(const Run& base, const Outcome& o);
-[[nodiscard]] Table dropped_table(const Outcome& o);
+[[nodiscard]] Table dropped_table(const Job& job, const Outcome& o);
 // Nothing fits: what would make it fit, each verified. Other jobs searched in full, and changes to the closest layout.
 struct WayOut {
   std::vector<Remedy> remedies;

@@ -188,13 +188,14 @@ void add_best(Json& row, const PointJob& at, const Job& job, double margin, cons
                                    describe(outcome.closest->layout), format_gib(device), format_gib(capacity));
     return;
   }
+  const RuleSet set(job);
   std::size_t most = outcome.dropped.size();
   for (std::size_t i = 0; i < outcome.dropped.size(); ++i)
-    if (outcome.dropped[i] > 0 && (most == outcome.dropped.size() || rules()[i].needs >= rules()[most].needs)) most = i;
+    if (outcome.dropped[i] > 0 && (most == outcome.dropped.size() || set.needs(i) >= set.needs(most))) most = i;
   row["status"] = "invalid";
   row["why"] = most == outcome.dropped.size()
                    ? std::string("no layout is left: the limits given exclude every one")
-                   : fmt::format("no layout is valid: the last rule to drop any was \"{}\"", rules()[most].name);
+                   : fmt::format("no layout is valid: the last rule to drop any was \"{}\"", set.name(most));
 }
 
 Json place_of(const Study& study, std::size_t point) {

@@ -15,6 +15,9 @@ Choice choice_of(const Job& job, const Layout& theirs, const Executor& executor,
   const Problem problem{.job = job, .space = {}, .keep = std::max(most_rank, finalists(1))};
   Outcome outcome = search(problem, executor);
   c.feasible = outcome.feasible;
+  const RuleSet set(job);
+  for (std::size_t r = rules().size(); r < set.size(); ++r)
+    c.lacks.push_back({std::string(set.name(r)), std::string(set.source(r)), outcome.dropped[r]});
   c.rank = 1 + static_cast<std::size_t>(std::count_if(outcome.best.begin(), outcome.best.end(),
                                                       [&](const RankedLayout& l) { return l.cost.time < quick; }));
   c.rank_is_exact = c.rank <= outcome.best.size() || outcome.best.size() < problem.keep;

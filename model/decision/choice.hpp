@@ -14,6 +14,11 @@ struct Choice {
   std::size_t rank = 1;              // of theirs: one more than the layouts that fit with the margin and are faster
   bool rank_is_exact = true;         // false: at least `rank`
   std::int64_t feasible = 0;         // layouts that fit with the margin
+  struct Dropped {
+    std::string name, source;
+    std::int64_t layouts = 0;
+  };
+  std::vector<Dropped> lacks;        // what the release could not run, and the layouts it cost the search
   // Their step time over ours − 1: what the winner would gain. Negative: theirs is faster, by what the search does not
   // have (a schedule, modules to recompute) or may not use (the margin).
   [[nodiscard]] double gain() const { return best ? double(theirs.time / best->cost.time) - 1 : 0; }

@@ -143,6 +143,21 @@ struct MemoryOverheads {
 enum class SplitRule : std::uint8_t { even, by_cost, balanced };
 inline constexpr std::array<std::string_view, 3> split_rule_names{"even", "by-cost", "balanced"};
 
+// What releases before some month could not run: layouts in which all of `uses` hold, of a model that has what is named.
+struct Lack {
+  std::string name, source;
+  int before = 0;                       // month (12·year + month − 1) of the first release that can; 0 = none can
+  bool experts = false, recurrent = false;  // of a model with experts; with recurrent layers
+  bool uneven = false;                  // layers do not divide over pp·vpp
+  bool uneven_ends = false;             // nor once the embedding, the head or both count as a layer
+  bool folded = false;                  // etp is not tp
+  struct Range {
+    std::string axis;                   // a name of search/space.hpp
+    std::int64_t least = 0, most = 0;
+  };
+  std::vector<Range> uses;
+};
+
 struct Profile {
   std::string name, title;
   bool newest = false;                  // it has eras and none was asked for: the newest release
@@ -179,6 +194,7 @@ struct Profile {
   bool uneven_split = false;            // any pp·vpp up to layers + 2; stages may differ by a layer
   bool kv_replication = true;           // TP may exceed the kv heads
   bool sequence_parallel = true;        // it has SP
+  std::vector<Lack> lacks;              // of its releases, in the order of the files
 };
 
 }  // namespace napkin

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "model/frameworks/constants.hpp"
+#include "model/frameworks/lack_input.hpp"
 #include "model/frameworks/recompute_input.hpp"
 #include "model/input/constant_input.hpp"
 #include "model/input/embedded.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
-                                        "memory", "compute", "moe", "attention", "rules", "eras", "context_parallel"};
+                                        "memory", "compute", "moe", "attention", "rules", "eras", "context_parallel", "lacks"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -202,6 +203,10 @@ void apply(const Field& root, Profile& p) {
       if (generation != "source" && generation != "kind")
         p.attention.insert_or_assign(generation == "default" ? std::string() : generation, kernel.string());
   if (const auto f = root.find("rules")) apply_rules(*f, p);
+  if (const auto f = root.find("lacks")) {
+    p.lacks.clear();  // as every list: a file's own instead of its ancestors'
+    for (const Field& lack : f->elements()) p.lacks.push_back(read_lack(lack));
+  }
 }
 
 // The same word for "Megatron-LM", "megatron_lm" and "megatron-lm".

@@ -23,6 +23,7 @@ struct RunRequest {
   std::string model_json;  // how the model was named: JSON text of a string or an object
   std::optional<std::string> hardware, framework, precision;
   std::optional<int> year;
+  std::optional<int> release;  // month of the framework's release, 12·year + month − 1; year alone = its December
   std::optional<std::int64_t> gpus, gpus_per_node, sequence;
   std::optional<Batch> batch;
   std::optional<FlopConvention> convention;

@@ -4,6 +4,7 @@
 
 #include "model/step/precision.hpp"
 #include "model/run/run_input.hpp"
+#include "model/frameworks/lack_input.hpp"
 #include "model/frameworks/recompute_input.hpp"
 #include "model/transformer/model_input.hpp"
 
@@ -13,10 +14,10 @@ namespace {
 constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
 
 // DESIGN §4: used, then carried for people and for `validate`.
-constexpr std::array<std::string_view, 35> members{
+constexpr std::array<std::string_view, 36> members{
     "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
     "micro_batch", "recompute", "recompute_modules", "recompute_layers", "activation_offload_layers", "optimizer_offload", "task", "lora",
-    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "layout", "model", "convention",
+    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "release", "layout", "model", "convention",
     "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
     "measured", "suspect", "cluster_state"};
 
@@ -143,6 +144,11 @@ RunRequest read_run_record(const Field& record) {
   r.framework = word(record, "framework");
   r.precision = word(record, "precision");
   r.year = whole(record, "year", 1990, 2100);
+  if (const auto f = record.find("release")) {
+    r.release = month_of(f->string());
+    if (!r.release) f->fail("is " + f->raw() + "; write the month of the framework's release, \"2025-07\"");
+    if (!r.year) r.year = *r.release / 12;
+  }
   r.gpus = whole<std::int64_t>(record, "gpus", 1, max_gpus);
   r.gpus_per_node = whole<std::int64_t>(record, "gpus_per_node", 1, max_gpus);
   r.sequence = whole<std::int64_t>(record, "seq_len", 1, max_tokens);

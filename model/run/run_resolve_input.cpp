@@ -138,6 +138,8 @@ class Resolver {
     job.hardware = run_.hardware.get();
     job.profile = run_.profile.get();
     job.measured = r_.network;
+    if (r_.release) job.release = *r_.release;
+    else if (r_.year.value_or(0) > 0) job.release = 12 * *r_.year + 11;
     set_precision(job);
     run_.convention = r_.convention.value_or(FlopConvention::full_attention);
     set_adapters(job);

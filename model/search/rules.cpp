@@ -184,6 +184,48 @@ constexpr std::array<Rule, 29> all_rules{{
 
 std::span<const Rule> rules() { return all_rules; }
 
+RuleSet::RuleSet(const Job& job) {
+  const auto recurrent = [&] {
+    return std::any_of(job.model->kinds.begin(), job.model->kinds.end(), [](const LayerKind& k) { return k.mamba || k.linear; });
+  };
+  for (const Lack& lack : job.profile->lacks) {
+    const bool older = lack.before == 0 || (job.release > 0 && job.release < lack.before);
+    if (!older || (lack.experts && !has_experts(job)) || (lack.recurrent && !recurrent())) continue;
+    Missing m{.lack = &lack, .needs = LayoutAxis::tp, .uses = {}};
+    if (lack.uneven || lack.uneven_ends) m.needs = LayoutAxis::vpp;
+    if (lack.folded) m.needs = LayoutAxis::etp;
+    for (const Lack::Range& use : lack.uses) {
+      const auto at = std::find(axis_names.begin(), axis_names.end(), use.axis);
+      const auto axis = static_cast<LayoutAxis>(at - axis_names.begin());
+      m.uses.push_back({axis, use.least, use.most});
+      m.needs = std::max(m.needs, axis);
+    }
+    lacks_.push_back(std::move(m));
+  }
+}
+std::string_view RuleSet::name(std::size_t r) const {
+  return r < all_rules.size() ? all_rules[r].name : lacks_[r - all_rules.size()].lack->name;
+}
+std::string_view RuleSet::source(std::size_t r) const {
+  return r < all_rules.size() ? all_rules[r].source : lacks_[r - all_rules.size()].lack->source;
+}
+LayoutAxis RuleSet::needs(std::size_t r) const {
+  return r < all_rules.size() ? all_rules[r].needs : lacks_[r - all_rules.size()].needs;
+}
+bool RuleSet::keeps(std::size_t r, const Job& job, const Layout& l) const {
+  if (r < all_rules.size()) return all_rules[r].keeps(job, l);
+  const Missing& m = lacks_[r - all_rules.size()];
+  const std::int64_t depth = static_cast<std::int64_t>(job.model->depth()), chunks = static_cast<std::int64_t>(l.pp) * l.vpp;
+  const bool even = depth % chunks == 0;
+  if (m.lack->uneven && even) return true;
+  if (m.lack->uneven_ends && (even || (depth + 1) % chunks == 0 || (depth + 2) % chunks == 0)) return true;
+  if (m.lack->folded && l.etp == l.tp) return true;
+  return std::any_of(m.uses.begin(), m.uses.end(), [&](const Range& u) {
+    const std::int64_t v = get_axis(l, u.axis);
+    return v < u.least || v > u.most;
+  });
+}
+
 const Rule* broken_rule(const Job& job, const Layout& l) {
   for (const Rule& r : all_rules)
     if (!r.keeps(job, l)) return &r;

@@ -24,10 +24,10 @@ std::vector<std::size_t> axes_walked(const Space& space) {
 
 // The rules that are decidable once an axis is known, by axis; what a rule needs of one that is not walked is known before.
 using RulesByAxis = std::array<std::vector<std::size_t>, axis_count>;
-RulesByAxis rules_by_axis(const std::vector<std::size_t>& walked) {
+RulesByAxis rules_by_axis(const RuleSet& set, const std::vector<std::size_t>& walked) {
   RulesByAxis by;
-  for (std::size_t r = 0; r < rules().size(); ++r)
-    by[*(std::ranges::upper_bound(walked, static_cast<std::size_t>(rules()[r].needs)) - 1)].push_back(r);
+  for (std::size_t r = 0; r < set.size(); ++r)
+    by[*(std::ranges::upper_bound(walked, static_cast<std::size_t>(set.needs(r))) - 1)].push_back(r);
   return by;
 }
 
@@ -35,6 +35,7 @@ RulesByAxis rules_by_axis(const std::vector<std::size_t>& walked) {
 struct Common {
   const Problem& problem;
   std::vector<std::size_t> walked;     // axes, in their order
+  RuleSet set;
   RulesByAxis rules;
   std::array<bool, axis_count> fixed;  // values depend on tp and cp alone
   SplitTable splits;
@@ -79,13 +80,15 @@ struct BlockResult {
   std::optional<RankedLayout> closest;
   std::array<std::vector<std::pair<std::int64_t, RankedLayout>>, axis_count> best_by_axis;
   std::int64_t searched = 0, feasible = 0;
-  std::vector<std::int64_t> dropped = std::vector<std::int64_t>(rules().size(), 0);
+  std::vector<std::int64_t> dropped;  // by the set's rules
 };
 
 class BlockSearch {
  public:
   BlockSearch(const Common& common, BlockResult& r)
-      : common_(common), p_(common.problem), r_(r), best_(p_.keep), evaluator_(p_.job, Scope<Plain>(), &common.splits) {}
+      : common_(common), p_(common.problem), r_(r), best_(p_.keep), evaluator_(p_.job, Scope<Plain>(), &common.splits) {
+    r_.dropped.assign(common.set.size(), 0);
+  }
 
   void run(const Layout& prefix) {
     for (std::size_t a = 0; a < block_axes; ++a) enter(a, get_axis(prefix, static_cast<LayoutAxis>(a)));
@@ -115,7 +118,7 @@ class BlockSearch {
   // Whether the rules that became decidable with `axis` keep the layout; otherwise everything below it is dropped.
   bool keep(const Layout& l, std::size_t axis) {
     for (const std::size_t r : common_.rules[axis])
-      if (!rules()[r].keeps(p_.job, l)) {
+      if (!common_.set.keeps(r, p_.job, l)) {
         r_.dropped[r] += below(l, axis + 1);
         return false;
       }
@@ -186,7 +189,7 @@ void enumerate_blocks(const Common& c, Layout l, std::size_t axis, std::vector<L
   for (const std::int64_t v : axis_values(c.problem.job, c.problem.space, a, l)) {
     set_axis(l, a, v);
     const auto broken = std::find_if(c.rules[axis].begin(), c.rules[axis].end(),
-                                     [&](std::size_t r) { return !rules()[r].keeps(c.problem.job, l); });
+                                     [&](std::size_t r) { return !c.set.keeps(r, c.problem.job, l); });
     if (broken == c.rules[axis].end()) {
       enumerate_blocks(c, l, axis + 1, blocks, dropped);
     } else {
@@ -201,7 +204,7 @@ void make_splits(Common& c) {
   Layout l;
   const auto kept = [&](LayoutAxis axis) {
     const auto& of_axis = c.rules[static_cast<std::size_t>(axis)];
-    return std::all_of(of_axis.begin(), of_axis.end(), [&](std::size_t r) { return rules()[r].keeps(p.job, l); });
+    return std::all_of(of_axis.begin(), of_axis.end(), [&](std::size_t r) { return c.set.keeps(r, p.job, l); });
   };
   const auto each = [&](LayoutAxis axis, auto&& body) {
     for (const std::int64_t v : axis_values(p.job, p.space, axis, l)) {
@@ -243,14 +246,15 @@ Outcome search(const Problem& problem, const Executor& executor) {
   const Job& job = problem.job;
   Common common{.problem = problem,
                 .walked = axes_walked(problem.space),
+                .set = RuleSet(job),
                 .rules = {},
                 .fixed = {},
                 .splits = SplitTable(*job.model, job.sequence),
                 .capacity = (1 - problem.margin) * job.hardware->accelerator.capacity.value};
-  common.rules = rules_by_axis(common.walked);
+  common.rules = rules_by_axis(common.set, common.walked);
   for (std::size_t a = 0; a < axis_count; ++a) common.fixed[a] = fixed_by_cut(problem.space, static_cast<LayoutAxis>(a));
   Outcome o;
-  o.dropped.assign(rules().size(), 0);
+  o.dropped.assign(common.set.size(), 0);
   std::vector<Layout> blocks;
   enumerate_blocks(common, Layout{}, 0, blocks, o.dropped);
   make_splits(common);

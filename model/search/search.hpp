@@ -50,7 +50,7 @@ struct Outcome {
   std::array<std::map<std::int64_t, RankedLayout>, axis_count> best_by_axis;
   std::int64_t searched = 0;             // evaluated: time and memory
   std::int64_t feasible = 0;             // of those, that fit
-  std::vector<std::int64_t> dropped;     // by rules(), in their order
+  std::vector<std::int64_t> dropped;     // by the rules of RuleSet(job), in their order
 };
 
 // Runs body(0) … body(n − 1), in any order, possibly at the same time. The search is correct under any executor.

@@ -28,6 +28,13 @@ inline SecondsT<K> exposed(Scope<K> scope, const DataParallel& dp, SecondsT<K> c
   return communication - hidden + scope.read("x_dp", dp.contention) * hidden;
 }
 
+// ZeRO-3 gathers parameters for each pass; so does FSDP under ZeRO-2 for the forward pass of each micro-batch, as the
+// backward pass reshards (SHARD_GRAD_OP; zhao2023fsdp §4.1). FSDP is what copies units or gathers them on demand.
+bool gathers_each_pass(const Job& job, const Layout& l) {
+  const DataParallel& dp = job.profile->data_parallel;
+  return l.zero >= 3 || (l.zero == 2 && l.pp == 1 && (dp.unit_copies || !dp.prefetch_backward));
+}
+
 bool hides_data_parallel(const Layout& l) { return (l.exposed & exposed_data_parallel) == 0; }
 
 // What the reduction of gradients adds, as `adds` says of communication beside the backward pass; copies of the shards
@@ -45,10 +52,11 @@ template <class K>
   const bool hides = hides_data_parallel(l);
   StagePace<K> p;
   const SecondsT<K> forward = s.cost->forward_total, backward = s.cost->backward_total;
-  if (l.zero >= 3) {
+  if (gathers_each_pass(job, l)) {
     p.gather_forward = exposed(scope, dp, s.dp->gather, forward, hides && dp.overlap_gather) + s.dp->first_unit + s.dp->gather_copies;
-    p.gather_backward =
-        exposed(scope, dp, s.dp->gather, backward, hides && dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
+    if (l.zero >= 3)
+      p.gather_backward =
+          exposed(scope, dp, s.dp->gather, backward, hides && dp.overlap_gather && dp.prefetch_backward) + s.dp->gather_copies;
   }
   if (l.zero >= 2) {
     // What the gathers have not used of the backward window is left for the reduction.
@@ -217,7 +225,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
           return once_a_step(communication, c.backward_total, hides && (dp.overlap_gradient || (dp.whole_reduction && l.zero == 0)));
         }));
   }
-  if (l.zero >= 3) {
+  if (gathers_each_pass(job, l)) {
     set(Term::param_gather, m * (slowest.gather_forward + slowest.gather_backward));
   } else if (l.zero >= 1) {
     set(Term::param_gather, once_a_step(s.dp->gather, c.forward_total, hides && dp.overlap_gather) + s.dp->gather_copies);
@@ -227,7 +235,7 @@ StepCost<K> compose(Scope<K> scope, const Job& job, const Layout& l, std::span<c
                                                  scope.read("t_sharded_update", job.profile->host.sharded_update)
                                            : scope.read("t_fixed", job.profile->host.step));
   const auto term = [&](Term t) { return step.terms[static_cast<std::size_t>(t)]; };
-  const SecondsT<K> none{}, gather = l.zero >= 3 ? none : term(Term::param_gather);
+  const SecondsT<K> none{}, gather = gathers_each_pass(job, l) ? none : term(Term::param_gather);
   step.phases = {.forward = let("forward", m * (slowest.forward + stall) + (dp.overlap_gather ? gather : none)),
                  .backward = let("backward", m * slowest.backward + (l.zero >= 2 ? none : term(Term::dp_comm))),
                  .optimizer = let("update", term(Term::optimizer) + term(Term::fixed) + (dp.overlap_gather ? none : gather))};

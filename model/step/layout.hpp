@@ -97,6 +97,7 @@ struct Job {
   std::int64_t sequence = 4096;     // tokens
   std::int64_t batch = 1024;        // sequences per step, all ranks together
   Adapters adapters;
+  int release = 0;                  // month of the framework's release, 12·year + month − 1; 0 = the newest
   MeasuredNetwork measured;         // changes times and what the allocator holds back, never a verdict
   const Spread* spread{};           // how far measured runs like it lie from predictions; null = not known
 };
