@@ -11,7 +11,8 @@
 
 namespace napkin {
 
-// What a framework's recipes may depend on. `generation` of the accelerator ("hopper").
+// What a framework's recipes may depend on. `generation` of the accelerator ("hopper"), ", rack" behind it where
+// its inner network joins several hosts ("blackwell, rack").
 struct Situation {
   bool moe = false, quantised = false;  // the model has routed experts; linears multiply 8-bit operands or narrower
   std::string generation;

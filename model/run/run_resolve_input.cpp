@@ -80,8 +80,10 @@ class Resolver {
   void set_profile() {
     const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
     const auto precision = precision_named(r_.precision.value_or("bf16"));
+    const Network& network = run_.hardware->network;
+    const bool rack = !network.tiers.empty() && network.tiers[0].topology == Tier::Topology::switched && network.tiers[0].size > network.node_size;
     const Situation situation{.moe = has_experts(*run_.model), .quantised = precision && precision->cast_bytes > 0,
-                              .generation = run_.hardware->accelerator.generation};
+                              .generation = run_.hardware->accelerator.generation + (rack ? ", rack" : "")};
     Profile p = named("framework", [&] {
       const int year = r_.year.value_or(0);
       return r_.library ? *r_.library->profile(name, year, situation) : read_profile(name, year, r_.edits, situation);

@@ -115,10 +115,9 @@ class Pricer {
     if (o.waits) {
       // Before fusion every local expert has kernels of its own, and quantising adds the casts of its operands.
       const bool casts = low && job_.precision.cast_bytes > 0;
-      const double each = o.local_experts * job_.profile->expert_launches.value.si() *
-                          (casts ? job_.profile->expert_quantised.value.si() : 1);
-      forward_kernels_ += each;
-      backward_kernels_ += each;
+      // They are so short that the device idles between them.
+      const auto kernels = scope_.input("E_local", o.local_experts) * scope_.read("n_expert", job_.profile->expert_launches);
+      expert_gaps_ += launch_ * (casts ? scope_.read("x_quantised", job_.profile->expert_quantised) * kernels : kernels);
       waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
       routed_host_ = scope_.read("t_routed", job_.profile->routed_host) +
                      scope_.input("E_local", o.local_experts) * scope_.read("t_expert", job_.profile->expert_host);
@@ -289,8 +288,8 @@ class Pricer {
       forward_host = max(forward_host, routed_host_);
       backward_host = max(backward_host, routed_host_);
     }
-    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
-    backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
+    forward_.host = let("host_exposed", max(expert_gaps_, forward_host - forward_.total()) + waits_);
+    backward_.host = let("host_exposed_backward", max(expert_gaps_, backward_host - backward_.total()));
   }
   [[nodiscard]] bool host_bound() const {
     return slow_cluster(job_) && forward_.host > SecondsT<K>{} && backward_.host > SecondsT<K>{};
@@ -346,7 +345,7 @@ class Pricer {
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
   SecondsT<K> forward_steps_{}, backward_steps_{};
-  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, routed_host_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, routed_host_{}, expert_gaps_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
