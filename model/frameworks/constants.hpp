@@ -34,6 +34,10 @@ void for_each_constant(P& p, F f) {
   f("/elementwise/traffic", p.elementwise.traffic);
   f("/elementwise/rope", p.elementwise.rope);
   f("/elementwise/gate", p.elementwise.gate);
+  f("/elementwise/clamp_forward", p.elementwise.clamp_forward);
+  f("/elementwise/clamp_backward", p.elementwise.clamp_backward);
+  f("/elementwise/scan_forward", p.elementwise.scan_forward);
+  f("/elementwise/scan_backward", p.elementwise.scan_backward);
   f("/elementwise/kernels", p.elementwise.kernels);
   f("/elementwise/loss_passes", p.elementwise.loss_passes);
   f("/overlap/tensor_parallel", p.overlap.tensor_parallel);
@@ -63,8 +67,12 @@ void for_each_constant(P& p, F f) {
   f("/compute/gemm_share", p.gemm_share);
   f("/compute/straggler", p.straggler);
   f("/moe/imbalance", p.expert_imbalance);
+  f("/moe/learned_imbalance", p.learned_imbalance);
   f("/moe/permute_passes", p.permute_passes);
   f("/moe/gemm_share", p.expert_gemm_share);
+  f("/moe/weight_fill", p.expert_fill);
+  f("/moe/host", p.routed_host);
+  f("/moe/host_expert", p.expert_host);
   f("/moe/sync", p.expert_sync);
   f("/moe/launches", p.expert_launches);
   f("/moe/quantised_launches", p.expert_quantised);

@@ -77,6 +77,9 @@ struct SavedTensors {
 struct ElementwisePolicy {
   Constant<Scalar> traffic;       // multiplies the fused minimum of norms, activations, residuals, rope
   Constant<Scalar> rope, gate;    // multiply the fused minimum of a rotation and of a gated activation once more
+  Constant<Scalar> clamp_forward, clamp_backward;  // instead of all that, for a clamped gated activation (GPT-OSS)
+  // Bytes that a chunked scan is as slow as, for each token, head and element of its width at a state of 128.
+  Constant<Scalar> scan_forward, scan_backward;
   Constant<Scalar> kernels;       // kernels that one such chain is launched as
   Constant<Scalar> loss_passes;   // passes over the fp32 logits, forward and backward together
 };
@@ -172,9 +175,13 @@ struct Profile {
   MemoryOverheads memory;
   Constant<Scalar> gemm_share;          // of the accelerator's sustained rate that this software reaches
   Constant<Scalar> straggler;           // relative slow-down per doubling of accelerators beyond one node
-  Constant<Scalar> expert_imbalance;    // busiest expert rank / mean
+  Constant<Scalar> expert_imbalance;    // busiest expert rank / mean, as the framework is usually run
+  Constant<Scalar> learned_imbalance;   // the same of a router that learns, with a balancing loss
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
   Constant<Scalar> expert_gemm_share;   // of a dense product's rate that grouped expert products reach
+  Constant<Scalar> expert_fill;         // of the time to stream an expert's weights: what the products beside it do not hide
+  // The host's time for a pass of a routed layer, and more of it for each local expert: no pass is shorter. 0 = graphs.
+  Constant<Seconds> routed_host, expert_host;
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   Constant<Scalar> expert_quantised;    // the same of a recipe that quantises their operands, relative to those

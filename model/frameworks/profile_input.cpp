@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view members[] = {"schema", "name",  "title",  "extends",       "notes",   "bytes",
                                         "data_parallel", "recompute", "saved", "elementwise", "low_precision", "overlap", "host",
-                                        "memory", "compute", "moe", "attention", "rules", "eras", "context_parallel", "lacks"};
+                                        "memory", "compute", "moe", "attention", "rules", "eras", "where", "context_parallel", "lacks"};
 constexpr std::size_t max_ancestors = 8;
 
 Scalar number(const Field& f) {
@@ -127,9 +127,13 @@ void apply(const Field& root, Profile& p) {
   if (const auto f = root.find("recompute")) apply_recompute(*f, p.recompute);
   if (const auto f = root.find("saved")) apply_saved(*f, p.saved);
   if (const auto f = root.find("elementwise")) {
-    const Group g(*f, {"traffic", "rope", "gate", "kernels", "loss_passes"});
+    const Group g(*f, {"traffic", "rope", "gate", "clamp_forward", "clamp_backward", "scan_forward", "scan_backward", "kernels", "loss_passes"});
     take(g, "rope", number, p.elementwise.rope);
     take(g, "gate", number, p.elementwise.gate);
+    take(g, "clamp_forward", number, p.elementwise.clamp_forward);
+    take(g, "clamp_backward", number, p.elementwise.clamp_backward);
+    take(g, "scan_forward", number, p.elementwise.scan_forward);
+    take(g, "scan_backward", number, p.elementwise.scan_backward);
     take(g, "kernels", number, p.elementwise.kernels);
     take(g, "traffic", number, p.elementwise.traffic);
     take(g, "loss_passes", number, p.elementwise.loss_passes);
@@ -182,10 +186,14 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "permute_passes", "exchange", "gemm_share", "sync", "launches", "quantised_launches", "tensor_parallel", "weights_early"});
+    const Group g(*f, {"imbalance", "learned_imbalance", "permute_passes", "exchange", "gemm_share", "weight_fill", "host", "host_expert", "sync", "launches", "quantised_launches", "tensor_parallel", "weights_early"});
     take(g, "imbalance", number, p.expert_imbalance);
+    take(g, "learned_imbalance", number, p.learned_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
     take(g, "gemm_share", share, p.expert_gemm_share);
+    take(g, "weight_fill", number, p.expert_fill);
+    take(g, "host", [](const Field& v) { return v.seconds(); }, p.routed_host);
+    take(g, "host_expert", [](const Field& v) { return v.seconds(); }, p.expert_host);
     take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
     take(g, "launches", number, p.expert_launches);
     take(g, "quantised_launches", number, p.expert_quantised);
@@ -207,6 +215,18 @@ void apply(const Field& root, Profile& p) {
     p.lacks.clear();  // as every list: a file's own instead of its ancestors'
     for (const Field& lack : f->elements()) p.lacks.push_back(read_lack(lack));
   }
+}
+
+// Whether what a recipe's entry asks of the job holds.
+bool holds(const Field& when, int year, const Situation& job) {
+  when.only({"moe", "quantised", "generation", "from", "before"});
+  if (const auto f = when.find("moe"); f && f->boolean() != job.moe) return false;
+  if (const auto f = when.find("quantised"); f && f->boolean() != job.quantised) return false;
+  if (const auto f = when.find("generation"); f && f->string() != job.generation) return false;
+  // No year is the newest release.
+  if (const auto f = when.find("from"); f && year > 0 && year < f->integer(1990, 2100)) return false;
+  if (const auto f = when.find("before"); f && (year <= 0 || year >= f->integer(1990, 2100))) return false;
+  return true;
 }
 
 // The same word for "Megatron-LM", "megatron_lm" and "megatron-lm".
@@ -246,7 +266,7 @@ void check_complete(const Document& d, const Profile& p) {
 
 }  // namespace
 
-Profile read_profile(const std::string& what, int year, const Edits& edits) {
+Profile read_profile(const std::string& what, int year, const Edits& edits, const Situation& job) {
   std::vector<Document> chain{edits.apply(open_profile(what))};
   while (const auto parent = chain.back().root().find("extends")) {
     const auto name = parent->string();
@@ -270,6 +290,12 @@ Profile read_profile(const std::string& what, int year, const Edits& edits) {
           apply(era, p);
           break;
         }
+      }
+    // Every entry that holds, in turn; the others are read all the same, so that a wrong one is found.
+    if (const auto entries = root.find("where"))
+      for (const Field& entry : entries->elements()) {
+        Profile aside;
+        apply(entry, holds(entry["when"], year, job) ? p : aside);
       }
   }
   const Field own = chain.front().root();

@@ -11,9 +11,9 @@ std::shared_ptr<const Hardware> Library::hardware(const std::string& what) {
   return known;
 }
 
-std::shared_ptr<const Profile> Library::profile(const std::string& what, int year) {
-  auto& known = profiles_[{what, year}];
-  if (!known) known = std::make_shared<const Profile>(read_profile(what, year, edits_));
+std::shared_ptr<const Profile> Library::profile(const std::string& what, int year, const Situation& job) {
+  auto& known = profiles_[{what, year, job}];
+  if (!known) known = std::make_shared<const Profile>(read_profile(what, year, edits_, job));
   return known;
 }
 

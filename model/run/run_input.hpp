@@ -27,6 +27,7 @@ struct RunRequest {
   std::optional<std::int64_t> gpus, gpus_per_node, sequence;
   std::optional<Batch> batch;
   std::optional<FlopConvention> convention;
+  std::optional<bool> learned_routing;  // of a mixture of experts: the router learns, or is forced to balance
 
   std::optional<int> tp, cp, ep, etp, pp, vpp, micro_batch, zero;
   std::optional<bool> sp;

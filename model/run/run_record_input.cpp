@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
 
 // DESIGN §4: used, then carried for people and for `validate`.
-constexpr std::array<std::string_view, 36> members{
+constexpr std::array<std::string_view, 37> members{
     "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
     "micro_batch", "recompute", "recompute_modules", "recompute_layers", "activation_offload_layers", "optimizer_offload", "task", "lora",
-    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "release", "layout", "model", "convention",
+    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "release", "layout", "model", "convention", "routing",
     "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
     "measured", "suspect", "cluster_state"};
 
@@ -76,6 +76,26 @@ void read_layout(const Field& l, RunRequest& r) {
     l["schedule"].fail("\"" + *r.schedule + "\" is not a schedule; write 1f1b, interleaved, gpipe, zb-h1, zb-h2, zb-v, interleaved-zb, dualpipe or none");
 }
 
+// The modules that a table prints in brackets, "selective (mlp, moe_act)"; 0 where it does not, or names another.
+std::uint8_t printed_modules(const Field& record) {
+  const auto settings = record.find("settings");
+  if (!settings || !settings->is(Field::Type::object)) return 0;
+  const auto printed = settings->find("recompute_as_printed");
+  if (!printed || !printed->is(Field::Type::string)) return 0;
+  const std::string text = printed->string();
+  std::uint8_t modules = 0;
+  for (auto at = text.find('('); at != std::string::npos && text[at] != ')';) {
+    const auto begin = text.find_first_not_of(" ,(", at), end = text.find_first_of(",)", begin);
+    if (begin == std::string::npos || end == std::string::npos) return 0;
+    const std::string_view name = std::string_view(text).substr(begin, end - begin);
+    const auto known = std::find_if(recompute_module_names.begin(), recompute_module_names.end(), [&](const auto& m) { return m.first == name; });
+    if (known == recompute_module_names.end()) return 0;
+    modules |= known->second;
+    at = end;
+  }
+  return modules;
+}
+
 void read_recompute(const Field& record, RunRequest& r) {
   constexpr std::array<std::string_view, 3> names{"none", "selective", "full"};
   if (const auto f = record.find("recompute")) {
@@ -89,6 +109,8 @@ void read_recompute(const Field& record, RunRequest& r) {
     if (r.recompute && *r.recompute != Recompute::selective)
       f->conflict(record["recompute"], "recompute_modules need recompute \"selective\"");
     r.recompute = Recompute::selective;
+  } else if (r.recompute == Recompute::selective) {
+    r.recompute_modules = printed_modules(record);
   }
 }
 
@@ -180,6 +202,8 @@ RunRequest read_run_record(const Field& record) {
     r.network = {.world = rate("all_reduce_GBps"), .intra_node = rate("all_reduce_intra_GBps")};
   }
   r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
+  constexpr std::array<std::string_view, 2> routings{"balanced", "learned"};
+  if (const auto i = one_of(record, "routing", routings)) r.learned_routing = *i == 1;
   if (const auto f = record.find("convention")) {
     const std::string name = f->string();
     r.convention = convention_named(name);

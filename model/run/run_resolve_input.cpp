@@ -29,8 +29,8 @@ class Resolver {
     run_.model = r_.model;
     refuse_unmodelled();
     run_.assumptions = run_.model->assumptions;
-    set_profile();
     set_hardware();
+    set_profile();
     set_job(with_layout);
     set_slice();
     set_spread();
@@ -79,9 +79,21 @@ class Resolver {
 
   void set_profile() {
     const std::string name = otherwise(r_.framework, std::string("reference"), "framework", "textbook byte policy, 16 B/param");
+    const auto precision = precision_named(r_.precision.value_or("bf16"));
+    const Network& network = run_.hardware->network;
+    const bool rack = !network.tiers.empty() && network.tiers[0].topology == Tier::Topology::switched && network.tiers[0].size > network.node_size;
+    const Situation situation{.moe = has_experts(*run_.model), .quantised = precision && precision->cast_bytes > 0,
+                              .generation = run_.hardware->accelerator.generation + (rack ? ", rack" : "")};
     Profile p = named("framework", [&] {
-      return r_.library ? *r_.library->profile(name, r_.year.value_or(0)) : read_profile(name, r_.year.value_or(0), r_.edits);
+      const int year = r_.year.value_or(0);
+      return r_.library ? *r_.library->profile(name, year, situation) : read_profile(name, year, r_.edits, situation);
     });
+    if (r_.learned_routing && situation.moe) {
+      if (*r_.learned_routing) p.expert_imbalance = p.learned_imbalance;
+      else p.expert_imbalance = {.value = 1.0, .place = "record#/routing", .source = nullptr};
+    } else if (situation.moe && p.expert_imbalance.value <= 1) {
+      assume("routing = balanced (as benchmarks force it; a router that learns: routing learned)");
+    }
     const auto override_with = [&](const std::optional<double>& v, Constant<Scalar>& into) {
       if (!v) return;
       into = {.value = *v, .place = "record#/bytes_per_param", .source = nullptr};
@@ -216,8 +228,7 @@ class Resolver {
   void set_layout() {
     Layout& l = run_.layout;
     const Job& job = run_.job;
-    const bool moe = std::any_of(job.model->kinds.begin(), job.model->kinds.end(),
-                                 [](const LayerKind& k) { return k.ffn.moe.has_value(); });
+    const bool moe = has_experts(*job.model);
     l.tp = r_.tp.value_or(1);
     l.cp = r_.cp.value_or(1);
     l.pp = r_.pp.value_or(1);

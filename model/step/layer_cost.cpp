@@ -105,25 +105,33 @@ class Pricer {
       return let(o.name, prices_.gemm(format, in, output, shape) / share,
                  "model/kernel/gemm.cpp");
     };
+    const auto memory_rate = accelerator_.gemm.memory_fraction.value.si() * accelerator_.memory_bandwidth.value.si();
+    // Between one expert's product and the next the units wait for its weights, or write their gradient.
+    const auto fill = [&](double bytes) {
+      if (o.local_experts == 0) return SecondsT<K>{};
+      return let("fill", scope_.read("x_fill", job_.profile->expert_fill) * (s.count * s.k * s.n * (bytes * byte)) /
+                             scope_.input("B_gemm", BytesPerSecond::si(memory_rate), "GEMM memory rate"));
+    };
     if (o.waits) {
       // Before fusion every local expert has kernels of its own, and quantising adds the casts of its operands.
       const bool casts = low && job_.precision.cast_bytes > 0;
-      const double each = o.local_experts * job_.profile->expert_launches.value.si() *
-                          (casts ? job_.profile->expert_quantised.value.si() : 1);
-      forward_kernels_ += each;
-      backward_kernels_ += each;
+      // They are so short that the device idles between them.
+      const auto kernels = scope_.input("E_local", o.local_experts) * scope_.read("n_expert", job_.profile->expert_launches);
+      expert_gaps_ += launch_ * (casts ? scope_.read("x_quantised", job_.profile->expert_quantised) * kernels : kernels);
       waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
+      routed_host_ = scope_.read("t_routed", job_.profile->routed_host) +
+                     scope_.input("E_local", o.local_experts) * scope_.read("t_expert", job_.profile->expert_host);
     }
-    const SecondsT<K> forward = run(s, out);
+    const SecondsT<K> forward = run(s, out) + fill(in);
     forward_.gemm += forward;
-    backward_.gemm += run({s.m, s.k, s.n, s.count}, out);  // dX = dY·Wᵀ
+    backward_.gemm += run({s.m, s.k, s.n, s.count}, out) + fill(in);  // dX = dY·Wᵀ
     forward_kernels_ += 1;
     backward_kernels_ += 1;
     if (frozen(job_, o)) {
       adapters(o);
     } else {
       // dW = Xᵀ·dY, added into the gradient buffer: read and written.
-      const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out);
+      const SecondsT<K> second = run({s.k, s.n, s.m, s.count}, o.weight ? 2 * gradient_.si() : out) + fill(2 * gradient_.si());
       backward_.gemm += second;
       if (o.weight) weight_gradient_ += second;
       backward_kernels_ += 1;
@@ -276,8 +284,12 @@ class Pricer {
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
-    forward_.host = let("host_exposed", max(SecondsT<K>{}, forward_host - forward_.total()) + waits_);
-    backward_.host = let("host_exposed_backward", max(SecondsT<K>{}, backward_host - backward_.total()));
+    if (routed_host_ > SecondsT<K>{}) {
+      forward_host = max(forward_host, routed_host_);
+      backward_host = max(backward_host, routed_host_);
+    }
+    forward_.host = let("host_exposed", max(expert_gaps_, forward_host - forward_.total()) + waits_);
+    backward_.host = let("host_exposed_backward", max(expert_gaps_, backward_host - backward_.total()));
   }
   [[nodiscard]] bool host_bound() const {
     return slow_cluster(job_) && forward_.host > SecondsT<K>{} && backward_.host > SecondsT<K>{};
@@ -333,7 +345,7 @@ class Pricer {
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
   SecondsT<K> forward_steps_{}, backward_steps_{};
-  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, routed_host_{}, expert_gaps_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 

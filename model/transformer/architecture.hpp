@@ -76,6 +76,7 @@ struct Ffn {
   bool gated = true;
   Activation activation = Activation::silu;
   bool bias = false;
+  bool clamped = false;  // gate and value are clamped, which no fused kernel does everywhere (GPT-OSS)
   std::optional<Moe> moe;
 };
 
@@ -118,5 +119,10 @@ struct Architecture {
   [[nodiscard]] const LayerKind& layer(std::size_t i) const { return kinds[layers[i]]; }
   [[nodiscard]] std::size_t depth() const { return layers.size(); }
 };
+[[nodiscard]] inline bool has_experts(const Architecture& a) {
+  for (const LayerKind& k : a.kinds)
+    if (k.ffn.moe) return true;
+  return false;
+}
 
 }  // namespace napkin

@@ -106,6 +106,8 @@ Ffn read_form(const Config& c, const Family& f) {
   Ffn d;
   d.gated = is_gated(c, f);
   d.activation = activation(c, f);
+  const auto limit = c.find({"swiglu_limit"});
+  d.clamped = limit && limit->is(Field::Type::number);
   return d;
 }
 

@@ -8,11 +8,16 @@ namespace {
 // The activation between the two linears. `rows · width` elements each of gate and up; its inputs are kept (of gate and
 // up, products in a row, one is every second) and, where the framework does, act(gate).
 template <class K>
-void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated) {
+void activation(OperatorBuilder<K>& b, const char* name, ScalarT<K> rows, ScalarT<K> width, bool gated,
+                bool clamped = false) {
   const BytesT<K> one = rows * width * b.e;
   b.keep("activation_input", (gated ? 2.0 : 1.0) * one, gated ? 0.5 : 0.0);
   auto& o = gated ? b.elementwise(name, b.gate * 3 * one, b.gate * 5 * one, b.profile.saved.gate_activation ? one : BytesT<K>{})
                   : b.elementwise(name, 2 * one, 3 * one);
+  if (clamped) {
+    o.forward_bytes = b.scope.read("c_clamp", b.profile.elementwise.clamp_forward) * 3 * one;
+    o.backward_bytes = b.scope.read("c_clamp_backward", b.profile.elementwise.clamp_backward) * 5 * one;
+  }
   o.rerun |= recompute_activation;
   o.traffic = Traffic::activation;
 }
@@ -39,7 +44,7 @@ void dense(OperatorBuilder<K>& b, ScalarT<K> width, bool gated, const char* up, 
 }
 
 template <class K>
-void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
+void routed(OperatorBuilder<K>& b, const Moe& m, bool gated, bool clamped) {
   const typename OperatorBuilder<K>::Within module(b, recompute_experts);
   const auto E = b.scope.input("E", m.experts);
   const auto k = b.scope.input("top_k", m.top_k);
@@ -88,7 +93,7 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
   up.local_experts = experts_here;
   up.waits = true;
   rerun_second_half(up, gated);
-  activation(b, "expert_activation", rows, width, gated);
+  activation(b, "expert_activation", rows, width, gated, clamped);
   auto& down = b.gemm("expert_down", per_expert, model_width, width, rows * width * b.e, local_experts);
   down.drops |= recompute_activation | recompute_by_products;
   down.target = adapter_down;
@@ -109,7 +114,7 @@ void routed(OperatorBuilder<K>& b, const Moe& m, bool gated) {
 template <class K>
 void ffn_operators(OperatorBuilder<K>& b, const Ffn& f) {
   if (f.moe) {
-    routed(b, *f.moe, f.gated);
+    routed(b, *f.moe, f.gated, f.clamped);
     b.input_is_kept = true;  // by the router
     if (f.moe->shared_ffn > 0)
       dense(b, let("f_shared", b.scope.input("f_s", f.moe->shared_ffn) / b.tp), f.gated, "shared_up",

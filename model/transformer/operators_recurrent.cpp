@@ -4,9 +4,8 @@
 namespace napkin {
 namespace {
 
-// Tokens per chunk of the state-space dual form: 128 in Megatron-Core's MambaMixer (chunk_size), 64 in yang2024gated. The
-// products and the states below depend on it.
-constexpr double ssd_chunk = 128, delta_chunk = 64;
+// Tokens per chunk of a gated delta net: 64 in yang2024gated. The products and the states below depend on it.
+constexpr double delta_chunk = 64, measured_state = 128;
 
 // Per chunk and head: scores [Q,N]·[N,Q], outputs [Q,Q]·[Q,P], and two state products [N,Q]·[Q,P], [Q,N]·[N,P].
 template <class K>
@@ -42,7 +41,11 @@ void mamba_operators(OperatorBuilder<K>& b, const Mamba& m) {
   const BytesT<K> conv = b.tokens * conv_width * b.e;
   b.elementwise("mamba_conv", 2 * conv, 3 * conv, conv);
   const auto head_dim = m.heads > 0 ? b.scope.input("P", m.head_dim) : ScalarT<K>(1);
-  chunked_scan(b, heads, b.scope.input("N", m.state), head_dim, ssd_chunk, 0, conv);
+  // Its kernels are bound by neither their products nor their bytes: as slow as so many bytes, measured at a state of 128.
+  const auto elements = let("scan_elements", b.tokens * heads * head_dim * (b.scope.input("N", m.state) / measured_state));
+  auto& scan = b.elementwise("scan", {}, {}, conv);
+  scan.forward_bytes = let("scan_bytes", b.scope.read("B_scan", b.profile.elementwise.scan_forward) * elements * (1 * byte), "dao2024mamba2");
+  scan.backward_bytes = let("scan_bytes_backward", b.scope.read("B_scan_backward", b.profile.elementwise.scan_backward) * elements * (1 * byte), "dao2024mamba2");
   const BytesT<K> out = b.tokens * inner * b.e;
   b.elementwise("mamba_gated_norm", 3 * out, 5 * out, 2 * out);
   b.gemm("mamba_out", b.tokens, b.hidden, inner, out);

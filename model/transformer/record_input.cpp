@@ -127,7 +127,7 @@ class RecordReader {
 
   void check_members() const {
     m_.only({"name", "layers", "hidden", "heads", "kv_heads", "head_dim", "v_head_dim", "ffn", "gated", "vocab",
-             "tied_embeddings", "attention", "mla", "moe", "position", "bias", "norm", "activation", "window",
+             "tied_embeddings", "attention", "mla", "moe", "position", "bias", "norm", "activation", "clamped", "window",
              "window_pattern", "chunk", "hybrid_pattern", "mamba", "mtp_layers", "qk_norm", "sinks", "norms_per_layer",
              "parallel_ffn", "embedding_norm", "final_norm", "embedding_width", "head_bias", "dropout", "context",
              "params_b", "active_params_b", "schema", "source", "aliases"});
@@ -140,6 +140,7 @@ class RecordReader {
     ffn_.gated = m_["gated"].boolean();
     ffn_.width = small_or(m_, "ffn", 0, 1, max_width);
     if (ffn_.width == 0 && !m_.find("moe")) m_.fail("has neither \"ffn\" nor \"moe\"; write the feed-forward width");
+    ffn_.clamped = flag_or(m_, "clamped", false);
     ffn_.activation = ffn_.gated ? Activation::silu : Activation::gelu;
     if (const auto f = m_.find("activation")) {
       ffn_.activation = word<Activation>(*f, {{"silu", Activation::silu},
@@ -409,7 +410,7 @@ class RecordReader {
   LayerKind hybrid_kind(char c, const Field& at) const {
     LayerKind k;
     k.norms = 1;
-    k.ffn = {.width = 0, .gated = ffn_.gated, .activation = ffn_.activation, .bias = ffn_.bias, .moe = {}};
+    k.ffn = {.width = 0, .gated = ffn_.gated, .activation = ffn_.activation, .bias = ffn_.bias, .clamped = ffn_.clamped, .moe = {}};
     switch (c) {
       case 'M':
         k.name = "mamba";
@@ -435,12 +436,43 @@ class RecordReader {
   }
 };
 
+// The expert layer that most are.
+const Moe* experts_of(const Architecture& a) {
+  for (const LayerKind& k : a.kinds)
+    if (k.ffn.moe) return &*k.ffn.moe;
+  return nullptr;
+}
+
+// A record seldom says how its router groups experts, or that activations are clamped. A preset of its name and its shape
+// does.
+void complete_experts(const Field& model, Architecture& a) {
+  const Moe* given = experts_of(a);
+  if (given == nullptr || model.has("schema") || model["moe"].has("groups") || !preset_text(a.name)) return;
+  const Architecture preset = read_model(a.name);
+  const Moe* known = experts_of(preset);
+  if (known == nullptr || preset.hidden != a.hidden || known->experts != given->experts || known->top_k != given->top_k ||
+      known->ffn != given->ffn)
+    return;
+  const bool clamped = std::any_of(preset.kinds.begin(), preset.kinds.end(), [](const LayerKind& k) { return k.ffn.clamped; });
+  if (known->groups == 0 && !clamped) return;
+  const int groups = known->groups, limit = known->group_limit;
+  for (LayerKind& k : a.kinds) {
+    if (!k.ffn.moe) continue;
+    k.ffn.moe->groups = groups;
+    k.ffn.moe->group_limit = limit;
+    k.ffn.clamped = clamped;
+  }
+  a.assumptions.push_back("experts: " + (groups > 0 ? "groups " + std::to_string(groups) + ", group_limit " + std::to_string(limit) : "clamped activation") + " as preset " + preset.name);
+}
+
 }  // namespace
 
 Architecture read_record_model(const Field& model, std::int64_t seq_len) {
   if (model.is(Field::Type::string)) return read_model(model.string());
   if (!model.is(Field::Type::object)) model.fail("is neither a model's name nor an object with its shape");
-  return RecordReader(model, seq_len).read();
+  Architecture a = RecordReader(model, seq_len).read();
+  complete_experts(model, a);
+  return a;
 }
 
 }  // namespace napkin
