@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
 
 // DESIGN §4: used, then carried for people and for `validate`.
-constexpr std::array<std::string_view, 35> members{
+constexpr std::array<std::string_view, 36> members{
     "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
     "micro_batch", "recompute", "recompute_modules", "recompute_layers", "activation_offload_layers", "optimizer_offload", "task", "lora",
-    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "layout", "model", "convention",
+    "grad_accumulation_fp32", "deterministic", "bytes_per_param", "network", "year", "layout", "model", "convention",
     "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
     "measured", "suspect", "cluster_state"};
 
@@ -174,6 +174,7 @@ RunRequest read_run_record(const Field& record) {
     r.network = {.world = rate("all_reduce_GBps"), .intra_node = rate("all_reduce_intra_GBps")};
   }
   r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
+  r.deterministic = flag(record, "deterministic");
   if (const auto f = record.find("convention")) {
     const std::string name = f->string();
     r.convention = convention_named(name);

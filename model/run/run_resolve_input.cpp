@@ -100,6 +100,11 @@ class Resolver {
       if (p.data_parallel.gradient_bytes.value == p.bytes.gradient.value) p.data_parallel.gradient_bytes = width;
       p.bytes.gradient = width;
     }
+    // Transformer Engine's get_attention_backend: in training, cuDNN sums in a fixed order on Hopper alone; elsewhere
+    // FlashAttention 2 takes its place.
+    if (r_.deterministic.value_or(false))
+      for (auto& [generation, kernel] : p.attention)
+        if (generation != "hopper" && kernel == "cudnn") kernel = "fa2";
     if (p.newest) assume(fmt::format("year: the newest release of {}", p.name));
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
@@ -272,6 +277,7 @@ class Resolver {
     if (r_.recompute_modules != 0) l.modules = r_.recompute_modules;
     set_choices();
     set_schedule();
+    set_adapter_exchange();
     check_layout();
   }
 
@@ -292,6 +298,17 @@ class Resolver {
     l.split = r_.split;
     l.order = r_.order;
     l.exposed = r_.exposed;
+  }
+
+  // Adapters under context parallelism, since 2025: heads are traded for sequence where the group shares one fast domain.
+  void set_adapter_exchange() {
+    Layout& l = run_.layout;
+    if (l.exchange != ExchangeChoice::usual || l.cp == 1 || !run_.job.adapters.any() || r_.year.value_or(2025) < 2025) return;
+    const auto reach = run_.hardware->network.tiers.front().size;
+    if (run_.profile->context_exchange != ContextExchange::ring || (reach > 0 && static_cast<long long>(l.tp) * l.cp > reach)) return;
+    l.exchange = static_cast<ExchangeChoice>(static_cast<int>(ContextExchange::all_to_all) + 1);
+    if (broken_rule(run_.job, l)) l.exchange = ExchangeChoice::usual;
+    else assume("cp_exchange = all-to-all (adapters, since 2025)");
   }
 
   void set_schedule() {
