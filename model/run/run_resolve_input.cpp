@@ -100,11 +100,15 @@ class Resolver {
       if (p.data_parallel.gradient_bytes.value == p.bytes.gradient.value) p.data_parallel.gradient_bytes = width;
       p.bytes.gradient = width;
     }
-    // Transformer Engine's get_attention_backend: in training, cuDNN sums in a fixed order on Hopper alone; elsewhere
-    // FlashAttention 2 takes its place.
-    if (r_.deterministic.value_or(false))
-      for (auto& [generation, kernel] : p.attention)
-        if (generation != "hopper" && kernel == "cudnn") kernel = "fa2";
+    if (r_.deterministic.value_or(false)) {
+      // The profile's "deterministic KERNEL" is what replaces a kernel; where a machine's own sums in order it says so.
+      const auto known = p.attention;
+      for (auto& [generation, kernel] : p.attention) {
+        auto other = known.find("deterministic " + kernel + " " + generation);
+        if (other == known.end()) other = known.find("deterministic " + kernel);
+        if (other != known.end()) kernel = other->second;
+      }
+    }
     if (p.newest) assume(fmt::format("year: the newest release of {}", p.name));
     run_.profile = std::make_shared<const Profile>(std::move(p));
   }
