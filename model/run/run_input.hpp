@@ -46,6 +46,7 @@ struct RunRequest {
   RankOrder order = RankOrder::replicas_inside;
   std::uint8_t exposed = 0;          // ExposedBits
   std::optional<bool> grad_accumulation_fp32;
+  std::optional<bool> deterministic;  // sums keep their order from run to run (Megatron-LM --deterministic-mode)
   MeasuredNetwork network;
   // Byte policy of the record, over the profile's: parameter, gradient, master, moments, compute copy.
   std::optional<double> param_bytes, grad_bytes, master_bytes, moments_bytes, compute_copy_bytes;

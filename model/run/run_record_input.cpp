@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t max_gpus = 100'000'000, max_tokens = 1'000'000'000'000, max_degree = 10'000'000;
 
 // DESIGN §4: used, then carried for people and for `validate`.
-constexpr std::array<std::string_view, 37> members{
+constexpr std::array<std::string_view, 38> members{
     "id", "framework", "hardware", "gpus", "gpus_per_node", "precision", "seq_len", "global_batch",
     "micro_batch", "recompute", "recompute_modules", "recompute_layers", "activation_offload_layers", "optimizer_offload", "task", "lora",
-    "grad_accumulation_fp32", "bytes_per_param", "network", "year", "release", "layout", "model", "convention", "routing",
+    "grad_accumulation_fp32", "deterministic", "bytes_per_param", "network", "year", "release", "layout", "model", "convention", "routing",
     "source", "locator", "quality", "settings", "notes", "params_b", "active_params_b", "suspect_reason", "model_note",
     "measured", "suspect", "cluster_state"};
 
@@ -204,6 +204,7 @@ RunRequest read_run_record(const Field& record) {
   r.grad_accumulation_fp32 = flag(record, "grad_accumulation_fp32");
   constexpr std::array<std::string_view, 2> routings{"balanced", "learned"};
   if (const auto i = one_of(record, "routing", routings)) r.learned_routing = *i == 1;
+  r.deterministic = flag(record, "deterministic");
   if (const auto f = record.find("convention")) {
     const std::string name = f->string();
     r.convention = convention_named(name);
