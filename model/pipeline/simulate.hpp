@@ -60,6 +60,9 @@ struct Timeline {
 // std::logic_error when the program is flawed: ask flaw_of first where it was not generated.
 [[nodiscard]] Timeline simulate(const PipelineProgram& program, std::span<const StageWork> stages,
                                 Messages messages = Messages::overlapped);
+// Timeline::makespan alone, recording nothing.
+[[nodiscard]] Seconds makespan(const PipelineProgram& program, std::span<const StageWork> stages,
+                               Messages messages = Messages::overlapped);
 
 // How long two operations take together: they compute in turn, and each computes while the other communicates.
 // max(C₁ + C₂, M₁ + M₂, C₁ + M₁, C₂ + M₂) with C computing and M communicating.

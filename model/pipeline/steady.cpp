@@ -67,10 +67,13 @@ class Ends {
 
 SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span<const StageWork> stages,
                                Messages messages) {
-  const auto run = [&](std::int64_t m) {
+  const auto program_of = [&](std::int64_t m) {
     ScheduleShape part = shape;
     part.micro_batches = m;
-    PipelineProgram program = build_program(s, part);
+    return build_program(s, part);
+  };
+  const auto run = [&](std::int64_t m) {
+    PipelineProgram program = program_of(m);
     Timeline timeline = simulate(program, stages, messages);
     return std::pair{std::move(program), std::move(timeline)};
   };
@@ -89,11 +92,11 @@ SteadyMakespan steady_makespan(Schedule s, const ScheduleShape& shape, std::span
       const std::optional<double> time = ends.time_of(period);
       if (!time) continue;
       const std::int64_t step = period * lanes, simulated = first + (m - first) % step;
-      const Seconds makespan = simulated == first ? timeline.makespan : run(simulated).second.makespan;
-      return {makespan + Seconds::si(static_cast<double>((m - simulated) / step) * *time), simulated};
+      const Seconds all = simulated == first ? timeline.makespan : makespan(program_of(simulated), stages, messages);
+      return {all + Seconds::si(static_cast<double>((m - simulated) / step) * *time), simulated};
     }
   }
-  return {run(m).second.makespan, m};
+  return {makespan(program_of(m), stages, messages), m};
 }
 
 }  // namespace napkin

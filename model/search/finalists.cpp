@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace napkin {
 
@@ -22,9 +23,18 @@ FinalistTiming time_these(const Problem& problem, std::size_t keep, Outcome& out
   std::vector<RankedLayout*> simulated;
   for (RankedLayout& c : outcome.best)
     if (is_simulated(c.layout, Timing::exact)) simulated.push_back(&c);
+  // Layouts of one cut share what their layers cost; a few at a time, so that threads have enough to do.
+  const auto cut = [](const RankedLayout* c) { return std::tuple(c->layout.tp, c->layout.cp, c->layout.ep, c->layout.etp); };
+  std::ranges::stable_sort(simulated, {}, cut);
+  constexpr std::size_t few = 4;
+  std::vector<std::size_t> begins;
+  for (std::size_t i = 0; i < simulated.size(); ++i)
+    if (i == 0 || i - begins.back() == few || cut(simulated[i]) != cut(simulated[i - 1])) begins.push_back(i);
   std::vector<StepCost<Plain>> exact(simulated.size());
-  executor(simulated.size(), [&](std::size_t i) {
-    exact[i] = Evaluator<Plain>(problem.job, Scope<Plain>()).evaluate(simulated[i]->layout, Timing::exact);
+  executor(begins.size(), [&](std::size_t g) {
+    Evaluator<Plain> evaluator(problem.job, Scope<Plain>());
+    const std::size_t end = g + 1 < begins.size() ? begins[g + 1] : simulated.size();
+    for (std::size_t i = begins[g]; i < end; ++i) exact[i] = evaluator.evaluate(simulated[i]->layout, Timing::exact);
   });
   for (std::size_t i = 0; i < simulated.size(); ++i) {
     const double change = std::abs(double(exact[i].time / simulated[i]->cost.time) - 1);

@@ -1,59 +1,12 @@
 #include "model/step/evaluator.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "model/step/evaluator_tables.hpp"
 #include "model/step/layer_book.hpp"
 
 namespace napkin {
-
-namespace {
-
-std::uint64_t bits(std::int64_t v) { return static_cast<std::uint64_t>(v); }
-
-// Keys of the tables, which hold for one cut of the layers (tp, cp, ep, etp).
-std::array<std::uint64_t, 2> cut_of(const Layout& l) {
-  return {bits(l.tp) << 32 | bits(l.cp), bits(l.ep) << 32 | bits(l.etp)};
-}
-std::array<std::uint64_t, 2> layers_of(const LayerKey& key, const Layout& l) {
-  return {word_of(key)[0], bits(l.recomputed_layers) << 32 | bits(l.recomputed_layers > 0 ? l.vpp : 0)};
-}
-std::array<std::uint64_t, 3> sharding_of(const Layout& l) {
-  return {bits(l.dp) << 4 | (l.optimizer_offload ? 8U : 0U) | (l.order == RankOrder::replicas_inside ? 0U : 4U) | bits(l.zero),
-          bits(l.zero_group), l.order == RankOrder::replicas_inside ? 0U : bits(l.pp)};
-}
-std::array<std::uint64_t, 2> message_of(const Layout& l) {
-  return {bits(l.dp) << 2 | (l.order == RankOrder::replicas_inside ? 0U : 2U) | (l.sp ? 1U : 0U), bits(l.micro_batch)};
-}
-
-// A value for each content of the splits, made when needed.
-template <class Value>
-struct ByContent {
-  std::vector<const Value*> of;
-  template <class Make>
-  const Value* get(int content, Shelf<Value>& storage, Make make) {
-    const auto i = static_cast<std::size_t>(content);
-    if (i >= of.size()) of.resize(std::max<std::size_t>({i + 1, 2 * of.size(), 16}), nullptr);
-    if (of[i] == nullptr) of[i] = &storage.emplace_back(make());
-    return of[i];
-  }
-};
-
-// Layers of one key, of which some may keep everything instead, and the stages made of them.
-template <class K>
-struct PricedLayers {
-  const LayerCosts<K>* costs;
-  const LayerCosts<K>* kept;
-  ByContent<StageCost<K>> stages{};
-};
-
-// What one sharding costs each content.
-template <class K>
-struct Sharding {
-  std::array<std::uint64_t, 3> key{};
-  ByContent<DataParallelCost<K>>* costs = nullptr;
-};
-
-}  // namespace
 
 template <class K>
 struct Evaluator<K>::Caches {
@@ -247,7 +200,10 @@ StepCost<K> Evaluator<K>::evaluate(const Layout& l, Timing timing) {
   c.hold_bytes(l);
   if (!is_simulated(l, timing)) return compose(c.scope, c.job, l, std::span<const StageUnit<K>>(c.units), p2p, c.counts);
 
-  const auto costs = lane_costs(c.job, l);
+  const auto costs = [&] {
+    if constexpr (std::is_same_v<K, Plain>) return lane_costs(c.job, l, *c.priced->costs, c.priced->kept);
+    else return lane_costs(c.job, l);
+  }();
   const SimulatedPipeline pipeline = simulate_pipeline(l, m, costs, lane_work(l, costs, extras(), message()));
   // Where the closed form gives what is held exactly, searches use it: both timings have the same memory.
   if (l.schedule != Schedule::interleaved) {

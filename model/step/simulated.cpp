@@ -13,19 +13,26 @@ bool is_simulated(const Layout& l, Timing timing) {
   }
 }
 
-std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
+std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l, const LayerCosts<Plain>& layers,
+                                         const LayerCosts<Plain>* kept) {
   const Scope<Plain> scope;
-  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, l));
-  LayerKey none = layer_key(job, l);
-  none.recompute = Recompute::none;
-  const LayerCosts<Plain> kept = l.recomputed_layers > 0 ? layer_costs(scope, job, none) : LayerCosts<Plain>{};
   std::vector<StageCost<Plain>> costs;
   const int depth = placement_of(l.schedule, l.pp, l.vpp).depth;
   for (const StageContent& content : stage_contents(*job.model, depth, split_rule(job, l), job.sequence)) {
-    costs.push_back(l.recomputed_layers > 0 ? stage_cost(scope, job, layers, kept, recomputed_share(l, content, 1), content)
-                                            : stage_cost(scope, job, layers, content));
+    costs.push_back(kept != nullptr ? stage_cost(scope, job, layers, *kept, recomputed_share(l, content, 1), content)
+                                    : stage_cost(scope, job, layers, content));
   }
   return costs;
+}
+
+std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l) {
+  const Scope<Plain> scope;
+  const LayerCosts<Plain> layers = layer_costs(scope, job, layer_key(job, l));
+  if (l.recomputed_layers == 0) return lane_costs(job, l, layers, nullptr);
+  LayerKey none = layer_key(job, l);
+  none.recompute = Recompute::none;
+  const LayerCosts<Plain> kept = layer_costs(scope, job, none);
+  return lane_costs(job, l, layers, &kept);
 }
 
 std::vector<StageWork> lane_work(const Layout& l, std::span<const StageCost<Plain>> costs,
@@ -90,7 +97,7 @@ SimulatedPipeline simulate_pipeline(const Layout& l, std::int64_t m, std::span<c
   ScheduleShape part = whole;
   if (!few) part.micro_batches = 8L * l.pp + m % (2L * l.pp);
   const PipelineProgram program = build_program(l.schedule, part);
-  p.makespan = few ? simulate(program, work).makespan : steady_makespan(l.schedule, whole, work).makespan;
+  p.makespan = few ? makespan(program, work) : steady_makespan(l.schedule, whole, work).makespan;
 
   std::vector<double> activations, logits(costs.size(), 0);
   for (const StageCost<Plain>& c : costs) activations.push_back(c.tensors.activations.si());
@@ -106,13 +113,16 @@ SimulatedPipeline simulate_pipeline(const Layout& l, std::int64_t m, std::span<c
     }
     p.saved.push_back(saved);
     double of_micro_batch = 0;
+    bool has_head = false;
     for (int c = 0; c < place.chunks; ++c) {
-      of_micro_batch += activations[static_cast<std::size_t>(program.stage(r, c) % place.depth)];
+      const int stage = program.stage(r, c) % place.depth;
+      of_micro_batch += activations[static_cast<std::size_t>(stage)];
+      has_head = has_head || stage == place.depth - 1;
     }
     of_micro_batch *= static_cast<double>(place.depth) / (l.pp * place.chunks);
     const double held = peak_held(program, activations, r);
     p.in_flight.push_back({.activations = of_micro_batch > 0 ? held / of_micro_batch : 0,
-                           .logits = std::max(1.0, peak_held(program, logits, r))});
+                           .logits = has_head ? std::max(1.0, peak_held(program, logits, r)) : 1.0});
   }
   return p;
 }

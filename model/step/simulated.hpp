@@ -27,6 +27,9 @@ struct PassExtra {
 // The stages of a lane, one cost each, and their work: a rank's extras shared over its chunks, `message` in both passes of
 // every stage (as compose() has it: exposed messages stand still), the expert all-to-all as what pairs can hide.
 [[nodiscard]] std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l);
+// The same, of layers priced before; `kept` are those that recompute nothing, null unless a part of the layers is recomputed.
+[[nodiscard]] std::vector<StageCost<Plain>> lane_costs(const Job& job, const Layout& l, const LayerCosts<Plain>& layers,
+                                                       const LayerCosts<Plain>* kept);
 [[nodiscard]] std::vector<StageWork> lane_work(const Layout& l, std::span<const StageCost<Plain>> costs,
                                                std::span<const PassExtra> of_rank, Seconds message);
 
