@@ -35,7 +35,7 @@ case $mode in
     exit "$status"
     ;;
   compare)
-    python3 compare.py predicted.jsonl "$out/runs.jsonl"
+    python3 compare.py "$out/predicted.jsonl" "$out/runs.jsonl"
     "$napkin" validate "$out/runs.jsonl"
     if [[ -e $out/network.jsonl ]]; then "$napkin" calibrate check h200 "$out/network.jsonl"; fi
     ;;
