@@ -294,7 +294,6 @@ class Resolver {
     if (r_.recompute_modules != 0) l.modules = r_.recompute_modules;
     set_choices();
     set_schedule();
-    set_adapter_exchange();
     check_layout();
   }
 
@@ -315,17 +314,6 @@ class Resolver {
     l.split = r_.split;
     l.order = r_.order;
     l.exposed = r_.exposed;
-  }
-
-  // Adapters under context parallelism, since 2025: heads are traded for sequence where the group shares one fast domain.
-  void set_adapter_exchange() {
-    Layout& l = run_.layout;
-    if (l.exchange != ExchangeChoice::usual || l.cp == 1 || !run_.job.adapters.any() || r_.year.value_or(2025) < 2025) return;
-    const auto reach = run_.hardware->network.tiers.front().size;
-    if (run_.profile->context_exchange != ContextExchange::ring || (reach > 0 && static_cast<long long>(l.tp) * l.cp > reach)) return;
-    l.exchange = static_cast<ExchangeChoice>(static_cast<int>(ContextExchange::all_to_all) + 1);
-    if (broken_rule(run_.job, l)) l.exchange = ExchangeChoice::usual;
-    else assume("cp_exchange = all-to-all (adapters, since 2025)");
   }
 
   void set_schedule() {

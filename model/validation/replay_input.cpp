@@ -154,17 +154,6 @@ std::vector<SourceText> read_sources(const std::string& path) {
   return out;
 }
 
-namespace {
-// Published rows say in words what the record has a member for.
-RunRequest request_of(const Field& record) {
-  RunRequest r = read_run_record(record);
-  const auto notes = record.find("notes");
-  if (!r.deterministic && notes && notes->is(Field::Type::string) && notes->string().find("Deterministic mode on.") != std::string::npos)
-    r.deterministic = true;
-  return r;
-}
-}  // namespace
-
 Replay replay(const SourceText& source, const std::shared_ptr<Library>& library) {
   Replay r;
   const std::string place = place_of(source);
@@ -176,7 +165,7 @@ Replay replay(const SourceText& source, const std::shared_ptr<Library>& library)
     r.run.place = place;
     if (is_part(record)) return replay_part(record, source.device, source.call, r);
     r.measured = read_measurement(record);
-    replay_run(request_of(record), library, r);
+    replay_run(read_run_record(record), library, r);
   });
   return r;
 }
@@ -184,7 +173,7 @@ Replay replay(const SourceText& source, const std::shared_ptr<Library>& library)
 RunCase read_case(const SourceText& source) {
   const Field record = Document::parse_line(source.text, source.file, source.line).root();
   if (!record.is(Field::Type::object) || is_part(record)) record.fail("is not a run record");
-  RunCase c{.run = describe_record(record), .measured = read_measurement(record), .request = request_of(record)};
+  RunCase c{.run = describe_record(record), .measured = read_measurement(record), .request = read_run_record(record)};
   c.run.place = place_of(source);
   return c;
 }

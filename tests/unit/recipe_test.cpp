@@ -1,4 +1,4 @@
-// What a run's recipe changes: deterministic kernels, attention dropout, how adapters meet context parallelism.
+// What a run's recipe changes: deterministic kernels, attention dropout.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -44,18 +44,5 @@ TEST_SUITE("model/run") {
     CHECK(ratio("h100-sxm") > ratio("a100-sxm-80gb"));
     CHECK(ratio("a100-sxm-80gb") > 1);
     CHECK(ratio("h100-sxm") < 1.6);  // less than attention alone: 2.1 forward, 1.25 backward
-  }
-
-  TEST_CASE("adapters trade heads for sequence within a fast domain since 2025") {
-    const auto exchange = [](int year, int cp, const std::string& task) {
-      const std::string n = std::to_string(cp);
-      return run_of("\"hardware\": \"h100-sxm\", \"model\": \"llama2-70b\", \"gpus\": " + n +
-                    ", \"global_batch\": 8, \"year\": " + std::to_string(year) + ", \"layout\": {\"cp\": " + n + "}, \"task\": \"" + task + "\"");
-    };
-    const auto all_to_all = [](const Run& r) { return context_exchange(r.job, r.layout) == ContextExchange::all_to_all; };
-    CHECK(all_to_all(exchange(2025, 8, "lora")));
-    CHECK_FALSE(all_to_all(exchange(2024, 8, "lora")));
-    CHECK_FALSE(all_to_all(exchange(2025, 16, "lora")));  // two nodes: the ring crosses them once
-    CHECK_FALSE(all_to_all(exchange(2025, 8, "pretrain")));
   }
 }
