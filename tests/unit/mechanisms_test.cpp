@@ -45,7 +45,7 @@ TEST_SUITE("mechanisms") {
     CHECK(c.saved.si() == doctest::Approx(T * 2 * (3 * h + kv + f) + T * heads * 4 + statistics));
     const auto none = layer(t, Recompute::none, 0);
     CHECK((c.saved + c.transient).si() == doctest::Approx(none.saved.si()));
-    CHECK(c.recompute.si() > 0.3 * none.forward.total().si());
+    CHECK(c.recompute.si() > 0.28 * none.forward.total().si());
     CHECK(c.recompute.si() < 0.5 * none.forward.total().si());
   }
 
