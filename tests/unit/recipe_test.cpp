@@ -1,4 +1,4 @@
-// What a run's recipe changes: deterministic kernels, attention dropout.
+// What a run's recipe changes: deterministic kernels, attention dropout, routing, experts' kernels.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -44,5 +44,35 @@ TEST_SUITE("model/run") {
     CHECK(ratio("h100-sxm") > ratio("a100-sxm-80gb"));
     CHECK(ratio("a100-sxm-80gb") > 1);
     CHECK(ratio("h100-sxm") < 1.6);  // less than attention alone: 2.1 forward, 1.25 backward
+  }
+
+  TEST_CASE("routing that is learned leaves experts uneven, and takes longer") {
+    const std::string base = R"("year": 2026, "hardware": "h100-sxm", "gpus": 8, "global_batch": 8, "model": "mixtral-8x7b", "layout": {"ep": 8, "dp": 8})";
+    const Run balanced = run_of(base + R"(, "routing": "balanced")"), learned = run_of(base + R"(, "routing": "learned")");
+    CHECK(balanced.profile->expert_imbalance.value == 1);
+    CHECK(learned.profile->expert_imbalance.value > 1);
+    CHECK(step_of(learned) > step_of(balanced));
+    CHECK(step_of(run_of(base)) == step_of(balanced));  // what Megatron's benchmarks do
+  }
+
+  TEST_CASE("a recipe's entry holds for the jobs it names and no others") {
+    const auto launches = [](const std::string& hw, int year) {
+      return run_of("\"year\": " + std::to_string(year) + ", \"hardware\": \"" + hw +
+                    R"(", "gpus": 8, "global_batch": 8, "model": "mixtral-8x7b", "layout": {"ep": 8, "dp": 8})")
+          .profile->expert_launches.value;
+    };
+    CHECK(launches("gb200-nvl72", 2026) == 0);  // graphs
+    CHECK(launches("gb200-nvl72", 2025) > 0);
+    CHECK(launches("h100-sxm", 2026) > 0);
+    CHECK(launches("b200-hgx", 2026) > 0);  // no rack
+  }
+
+  TEST_CASE("as many experts on fewer ranks: each one's short kernels add up") {
+    const auto step = [](int ep) {
+      return step_of(run_of(R"("year": 2026, "hardware": "h100-sxm", "gpus": 8, "global_batch": 8, "model": "qwen3-30b-a3b", "layout": {"ep": )" +
+                            std::to_string(ep) + R"(, "dp": 8})"));
+    };
+    CHECK(step(2) > step(4));
+    CHECK(step(4) > step(8));
   }
 }
