@@ -220,13 +220,14 @@ void apply(const Field& root, Profile& p) {
 // Whether what a recipe's entry asks of the job holds.
 bool holds(const Field& when, int year, const Situation& job) {
   when.only({"moe", "quantised", "generation", "from", "before"});
-  if (const auto f = when.find("moe"); f && f->boolean() != job.moe) return false;
-  if (const auto f = when.find("quantised"); f && f->boolean() != job.quantised) return false;
-  if (const auto f = when.find("generation"); f && f->string() != job.generation) return false;
+  bool all = true;  // every member is read, whether or not one before it holds: a wrong one is said for every job
+  if (const auto f = when.find("moe")) all &= f->boolean() == job.moe;
+  if (const auto f = when.find("quantised")) all &= f->boolean() == job.quantised;
+  if (const auto f = when.find("generation")) all &= f->string() == job.generation;
   // No year is the newest release.
-  if (const auto f = when.find("from"); f && year > 0 && year < f->integer(1990, 2100)) return false;
-  if (const auto f = when.find("before"); f && (year <= 0 || year >= f->integer(1990, 2100))) return false;
-  return true;
+  if (const auto f = when.find("from")) all &= f->integer(1990, 2100) <= year || year <= 0;
+  if (const auto f = when.find("before")) all &= f->integer(1990, 2100) > year && year > 0;
+  return all;
 }
 
 // The same word for "Megatron-LM", "megatron_lm" and "megatron-lm".

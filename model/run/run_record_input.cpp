@@ -169,6 +169,7 @@ RunRequest read_run_record(const Field& record) {
   if (const auto f = record.find("release")) {
     r.release = month_of(f->string());
     if (!r.release) f->fail("is " + f->raw() + "; write the month of the framework's release, \"2025-07\"");
+    if (r.year && *r.year != *r.release / 12) f->fail("is " + f->raw() + ", but year is " + std::to_string(*r.year) + "; write one of them");
     if (!r.year) r.year = *r.release / 12;
   }
   r.gpus = whole<std::int64_t>(record, "gpus", 1, max_gpus);

@@ -67,6 +67,11 @@ TEST_SUITE("model/run") {
     CHECK(launches("b200-hgx", 2026) > 0);  // no rack
   }
 
+  TEST_CASE("a release and a year that contradict each other are both shown") {
+    CHECK_THROWS_WITH(run_of(R"("year": 2020, "release": "2025-02", "hardware": "h100-sxm", "model": "llama3-8b")"),
+                      "r.json:1: /release: is \"2025-02\", but year is 2020; write one of them");
+  }
+
   TEST_CASE("as many experts on fewer ranks: each one's short kernels add up") {
     const auto step = [](int ep) {
       return step_of(run_of(R"("year": 2026, "hardware": "h100-sxm", "gpus": 8, "global_batch": 8, "model": "qwen3-30b-a3b", "layout": {"ep": )" +
