@@ -243,7 +243,7 @@ Table far_table(const std::vector<Compared>& all, OutputFormat format) {
 }
 
 // What the builders' releases could not run, with the layouts that the searches lost by it.
-Table lacks_table(const std::vector<Compared>& all, OutputFormat format) {
+Table lacks_table(const std::vector<Compared>& all) {
   Table t;
   t.title = "Dropped from the searches: what the release of that date could not run";
   t.columns = {{"framework", false}, {"rule", false}, {"source", false}, {"choices", true}, {"layouts", true}};
@@ -256,7 +256,6 @@ Table lacks_table(const std::vector<Compared>& all, OutputFormat format) {
       sums[key].second += static_cast<double>(d.layouts);
       sources[key] = d.source;
     }
-  (void)format;
   for (const auto& [key, n] : sums)
     t.rows.push_back({key.first, key.second, sources[key], std::to_string(n.first), format_count(n.second)});
   return t;
@@ -313,7 +312,7 @@ void print_choices(const std::vector<SourceText>& sources, std::int64_t min_gpus
   if (const Table far = far_table(all, format); format != OutputFormat::csv && !far.rows.empty())
     print(render(far, format) + "\n");
   print(render(choices_table(all, shown, format), format));
-  if (const Table lacks = lacks_table(all, format); format != OutputFormat::csv && !lacks.rows.empty())
+  if (const Table lacks = lacks_table(all); format != OutputFormat::csv && !lacks.rows.empty())
     print("\n" + render(lacks, format));
 }
 

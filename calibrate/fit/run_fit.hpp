@@ -25,7 +25,7 @@ struct Prior {
   double centre = 0, deviation = 1;
   std::string family{};
 };
-inline constexpr double family_correlation = 0.9;
+inline constexpr double family_correlation = 0.9;  // assumed; not varied
 
 // log(predicted / measured) of every observation and its derivatives by every constant, at `values`.
 struct Linearised {

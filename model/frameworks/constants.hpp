@@ -71,8 +71,6 @@ void for_each_constant(P& p, F f) {
   f("/moe/permute_passes", p.permute_passes);
   f("/moe/gemm_share", p.expert_gemm_share);
   f("/moe/weight_fill", p.expert_fill);
-  f("/moe/host", p.routed_host);
-  f("/moe/host_expert", p.expert_host);
   f("/moe/sync", p.expert_sync);
   f("/moe/launches", p.expert_launches);
   f("/moe/quantised_launches", p.expert_quantised);

@@ -52,7 +52,7 @@ std::optional<int> month_of(std::string_view text) {
 
 Lack read_lack(const Field& f) {
   f.only({"name", "before", "model", "layout", "source", "kind"});
-  Lack lack{.name = f["name"].string(), .source = f["source"].string()};
+  Lack lack{.name = f["name"].string(), .source = f["source"].string(), .uses = {}};
   if (const auto before = f.find("before")) {
     const auto month = month_of(before->string());
     if (!month) before->fail("is " + before->raw() + "; write the month of a release, \"2025-07\"");

@@ -180,8 +180,6 @@ struct Profile {
   Constant<Scalar> permute_passes;      // passes over the routed tokens (permute, unpermute)
   Constant<Scalar> expert_gemm_share;   // of a dense product's rate that grouped expert products reach
   Constant<Scalar> expert_fill;         // of the time to stream an expert's weights: what the products beside it do not hide
-  // The host's time for a pass of a routed layer, and more of it for each local expert: no pass is shorter. 0 = graphs.
-  Constant<Seconds> routed_host, expert_host;
   Constant<Seconds> expert_sync;        // a pass of a routed layer waits for the host to learn the experts' loads
   Constant<Scalar> expert_launches;     // kernels for each local expert and pass beyond a dense layer's, before fusion
   Constant<Scalar> expert_quantised;    // the same of a recipe that quantises their operands, relative to those

@@ -186,14 +186,12 @@ void apply(const Field& root, Profile& p) {
     take(g, "straggler", number, p.straggler);
   }
   if (const auto f = root.find("moe")) {
-    const Group g(*f, {"imbalance", "learned_imbalance", "permute_passes", "exchange", "gemm_share", "weight_fill", "host", "host_expert", "sync", "launches", "quantised_launches", "tensor_parallel", "weights_early"});
+    const Group g(*f, {"imbalance", "learned_imbalance", "permute_passes", "exchange", "gemm_share", "weight_fill", "sync", "launches", "quantised_launches", "tensor_parallel", "weights_early"});
     take(g, "imbalance", number, p.expert_imbalance);
     take(g, "learned_imbalance", number, p.learned_imbalance);
     take(g, "permute_passes", number, p.permute_passes);
     take(g, "gemm_share", share, p.expert_gemm_share);
     take(g, "weight_fill", number, p.expert_fill);
-    take(g, "host", [](const Field& v) { return v.seconds(); }, p.routed_host);
-    take(g, "host_expert", [](const Field& v) { return v.seconds(); }, p.expert_host);
     take(g, "sync", [](const Field& v) { return v.seconds(); }, p.expert_sync);
     take(g, "launches", number, p.expert_launches);
     take(g, "quantised_launches", number, p.expert_quantised);

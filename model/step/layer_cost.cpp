@@ -127,8 +127,6 @@ class Pricer {
       const auto kernels = scope_.input("E_local", o.local_experts) * scope_.read("n_expert", job_.profile->expert_launches);
       expert_gaps_ += launch_ * (casts ? scope_.read("x_quantised", job_.profile->expert_quantised) * kernels : kernels);
       waits_ += scope_.read("t_expert_sync", job_.profile->expert_sync);
-      routed_host_ = scope_.read("t_routed", job_.profile->routed_host) +
-                     scope_.input("E_local", o.local_experts) * scope_.read("t_expert", job_.profile->expert_host);
     }
     const SecondsT<K> forward = run(s, out) + fill(in);
     forward_.gemm += forward;
@@ -298,10 +296,6 @@ class Pricer {
       forward_host = max(forward_host, scope_.read("t_host_tp", h.tp_forward)) + forward_messages * more;
       backward_host = max(backward_host, scope_.read("t_host_tp_backward", h.tp_backward)) + (1 - forward_messages) * more;
     }
-    if (routed_host_ > SecondsT<K>{}) {
-      forward_host = max(forward_host, routed_host_);
-      backward_host = max(backward_host, routed_host_);
-    }
     forward_.host = let("host_exposed", max(expert_gaps_, forward_host - forward_.total()) + waits_);
     backward_.host = let("host_exposed_backward", max(expert_gaps_, backward_host - backward_.total()));
   }
@@ -359,7 +353,7 @@ class Pricer {
   PassCost<K> forward_, backward_;
   ScalarT<K> trained_{};
   SecondsT<K> forward_steps_{}, backward_steps_{};
-  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, routed_host_{}, expert_gaps_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
+  SecondsT<K> weight_gradient_{}, once_{}, waits_{}, expert_gaps_{}, ring_forward_{}, ring_backward_{}, blocking_forward_{}, blocking_backward_{};
   double forward_kernels_ = 0, backward_kernels_ = 0;
 };
 
